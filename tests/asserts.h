@@ -18,6 +18,7 @@
 #include <cmocka.h>
 
 #include "err.h"
+#include "sweep.h"
 
 /* The error of the last call that failed. */
 static __attribute__((unused)) struct nt_err err;
@@ -74,6 +75,33 @@ static inline size_t draws(size_t few, size_t all)
 
 /* A call that fails with err must not. */
 #define must(rc) ((rc) == 0 ? (void)0 : call_failed(__FILE__, __LINE__))
+
+/* SCOPED(model) *m: a struct nt_model that is destroyed at the end of its scope. */
+#define SCOPED(type) __attribute__((cleanup(end_of_##type))) struct nt_##type
+#define DESTROYED(type)                                                                            \
+    struct nt_##type;                                                                              \
+    void nt_##type##_destroy(struct nt_##type *);                                                  \
+    static inline void end_of_##type(struct nt_##type **object)                                    \
+    {                                                                                              \
+        nt_##type##_destroy(*object);                                                              \
+    }
+DESTROYED(belief)
+DESTROYED(cluster_map)
+DESTROYED(hint)
+DESTROYED(layout)
+DESTROYED(map)
+DESTROYED(matrix)
+DESTROYED(membership)
+DESTROYED(model)
+DESTROYED(named_matrix)
+DESTROYED(network)
+DESTROYED(plan)
+DESTROYED(planner)
+DESTROYED(prior)
+DESTROYED(reference_match)
+DESTROYED(routes)
+DESTROYED(samples)
+DESTROYED(tiers)
 
 /* The operands are taken a second time, as numbers, where the comparison has failed. */
 #define assert_compared(a, op, b)                                                                  \

@@ -47,19 +47,16 @@ TEST(every_tree_of_few_hosts_is_found)
             struct nt_rng rng;
             struct job_groups truth, found;
             nt_rng_init(&rng, s);
-            struct nt_model *network = job_few(&shape[s % shapes], false, &rng);
+            SCOPED(model) *network = job_few(&shape[s % shapes], false, &rng);
             draw_lengths(network, &rng);
-            struct nt_matrix *x = job_measure(network, &(struct job_noise){0}, &rng);
-            struct nt_model *m = find(x);
+            SCOPED(matrix) *x = job_measure(network, &(struct job_noise){0}, &rng);
+            SCOPED(model) *m = find(x);
             assert_non_null(m);
             job_groups_of(network, &truth);
             job_groups_of(m, &found);
             assert_true(job_groups_same(&truth, &found));
             job_groups_fini(&truth);
             job_groups_fini(&found);
-            nt_matrix_destroy(x);
-            nt_model_destroy(m);
-            nt_model_destroy(network);
         }
     }
 }
@@ -106,7 +103,7 @@ TEST(noisy_readings_on_a_grid_are_no_tree)
 TEST(readings_with_standard_errors_are_no_distances)
 {
     const double us[2][3] = {{0.999022, 0.996064, 0.997784}, {1.001918, 0.993592, 1.000677}};
-    struct nt_matrix *x, *error;
+    SCOPED(matrix) *x, *error;
     known_must(nt_matrix_create(4, NT_MATRIX_LATENCY_US, &x, &err), &err);
     known_must(nt_matrix_create(4, NT_MATRIX_LATENCY_US, &error, &err), &err);
     for (size_t i = 1; i < 4; i++)
@@ -120,8 +117,6 @@ TEST(readings_with_standard_errors_are_no_distances)
     nt_model_destroy(computed);
     error->at[1] = 0.003f;
     assert_null(find_with(x, error));
-    nt_matrix_destroy(x);
-    nt_matrix_destroy(error);
 }
 
 TEST(a_missing_pair_leaves_more_than_one_tree)
@@ -130,16 +125,14 @@ TEST(a_missing_pair_leaves_more_than_one_tree)
     nt_rng_init(&rng, 1);
     const size_t two[] = {2, 4};
     const double us[] = {0.6, 0.2};
-    struct nt_model *network = known_balanced(2, two, us);
-    struct nt_matrix *x = job_measure(network, &(struct job_noise){0}, &rng);
+    SCOPED(model) *network = known_balanced(2, two, us);
+    SCOPED(matrix) *x = job_measure(network, &(struct job_noise){0}, &rng);
     struct nt_model *m = find(x);
     assert_non_null(m);
     nt_model_destroy(m);
     nt_matrix_set(x, 0, 1, NAN);
     nt_matrix_set(x, 1, 0, NAN);
     assert_null(find(x));
-    nt_matrix_destroy(x);
-    nt_model_destroy(network);
 }
 
 RUN_TESTS

@@ -39,7 +39,7 @@ static bool has_line(const char *text, const char *line)
 /* Also if the value is longer than any buffer on its way. */
 TEST(the_inline_map_is_whole)
 {
-    struct nt_map *map = example_map();
+    SCOPED(map) *map = example_map();
     struct nt_artifacts artifacts;
     struct nt_artifacts_options plan = {.reason = "", .inline_limit_bytes = 100000};
     for (int k = 0; k < 40; k++)
@@ -50,12 +50,11 @@ TEST(the_inline_map_is_whole)
     size_t bytes = strcspn(json, "\n");
     assert_true(bytes > 40 * 100 && json[bytes - 1] == '}');
     nt_artifacts_fini(&artifacts);
-    nt_map_destroy(map);
 }
 
 TEST(the_job_finds_its_placement)
 {
-    struct nt_map *map = example_map();
+    SCOPED(map) *map = example_map();
     struct nt_artifacts artifacts;
     struct nt_artifacts_options plan = {.reason = "", .inline_limit_bytes = 100000};
     assert_int_equal(nt_artifacts_create(map, &plan, &artifacts, NULL), 0);
@@ -78,13 +77,12 @@ TEST(the_job_finds_its_placement)
         if (artifacts.text[k] != NULL)
             assert_int_equal(artifacts.bytes[k], strlen(artifacts.text[k]));
     nt_artifacts_fini(&artifacts);
-    nt_map_destroy(map);
 }
 
 TEST(the_job_finds_what_is_worse_than_its_like)
 {
     for (size_t faults = 0; faults < 2; faults++) {
-        struct nt_map *map = example_map();
+        SCOPED(map) *map = example_map();
         struct nt_artifacts artifacts;
         struct nt_artifacts_options plan = {.reason = "", .inline_limit_bytes = 100000};
         map->judged = true;
@@ -97,13 +95,12 @@ TEST(the_job_finds_what_is_worse_than_its_like)
             has_line(artifacts.text[NT_ARTIFACT_ENV],
                      faults ? "NETTOPO_FINDINGS=host-slow b 2/1 us 0.97" : "NETTOPO_FINDINGS="));
         nt_artifacts_fini(&artifacts);
-        nt_map_destroy(map);
     }
 }
 
 TEST(apply_and_the_inline_limit_are_heeded)
 {
-    struct nt_map *map = example_map();
+    SCOPED(map) *map = example_map();
     struct nt_artifacts artifacts;
     struct nt_artifacts_options plan = {.reason = "", .apply = true, .inline_limit_bytes = 100};
     assert_int_equal(nt_artifacts_create(map, &plan, &artifacts, NULL), 0);
@@ -111,7 +108,6 @@ TEST(apply_and_the_inline_limit_are_heeded)
     assert_true(has_line(artifacts.text[NT_ARTIFACT_ENV], "SLURM_DISTRIBUTION=arbitrary"));
     assert_null(strstr(artifacts.text[NT_ARTIFACT_ENV], "NETTOPO_JSON"));
     nt_artifacts_fini(&artifacts);
-    nt_map_destroy(map);
 }
 
 TEST(cores_are_as_many_as_the_host_has)
@@ -127,7 +123,7 @@ TEST(cores_are_as_many_as_the_host_has)
                  {3, 3, 4, "rank 0=c slot=0-2\n"}, /* as many as there are */
                  {8, 8, 0, "rank 0=c slot=0\n"}};
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
-        struct nt_map *map = example_map();
+        SCOPED(map) *map = example_map();
         struct nt_artifacts artifacts;
         struct nt_artifacts_options plan = {.reason = "", .task_cpus = table[k].task_cpus};
         map->machines = 1;
@@ -140,13 +136,12 @@ TEST(cores_are_as_many_as_the_host_has)
         assert_int_equal(nt_artifacts_create(map, &plan, &artifacts, NULL), 0);
         assert_non_null(strstr(artifacts.text[NT_ARTIFACT_RANKFILE], table[k].first));
         nt_artifacts_fini(&artifacts);
-        nt_map_destroy(map);
     }
 }
 
 TEST(a_map_without_a_placement_leaves_the_files_to_the_plugin)
 {
-    struct nt_map *map = example_map();
+    SCOPED(map) *map = example_map();
     struct nt_artifacts artifacts;
     struct nt_artifacts_options plan = {.reason = "", .apply = true};
     map->placement->ntasks = 0;
@@ -154,7 +149,6 @@ TEST(a_map_without_a_placement_leaves_the_files_to_the_plugin)
     assert_null(artifacts.text[NT_ARTIFACT_HOSTFILE]);
     assert_null(strstr(artifacts.text[NT_ARTIFACT_ENV], "HOSTFILE"));
     nt_artifacts_fini(&artifacts);
-    nt_map_destroy(map);
 }
 
 TEST(a_failure_has_a_reason_of_one_line)

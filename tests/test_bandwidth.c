@@ -198,12 +198,11 @@ TEST(test_regular_trees)
 {
     for (size_t k = 0; k < COUNT(regular); k++) {
         struct watched w;
-        struct nt_model *m = truth_of(regular[k]);
+        SCOPED(model) *m = truth_of(regular[k]);
         watch(&w, m, NULL, 0, 1000);
         must_cover_hosts(&w);
         must_fill_links(&w, false);
         watched_fini(&w);
-        nt_model_destroy(m);
     }
 }
 
@@ -211,7 +210,7 @@ TEST(test_any_tree)
 {
     for (uint64_t seed = 1; seed <= 300; seed++) {
         struct watched w;
-        struct nt_model *m = random_tree(seed);
+        SCOPED(model) *m = random_tree(seed);
         bool *absent = calloc(m->hosts + 1, sizeof *absent);
         absent[seed % m->hosts] = seed % 3 == 0;
         watch(&w, m, absent, 0, 1000);
@@ -220,7 +219,6 @@ TEST(test_any_tree)
             must_fill_links(&w, true);
         watched_fini(&w);
         free(absent);
-        nt_model_destroy(m);
     }
 }
 
@@ -231,7 +229,7 @@ TEST(test_fan_has_one_bottleneck)
     static const char *const specs[] = {"tree:3x4", "tree:4x4", "tree:6x4", "tree:3x4x6",
                                         "tree:9x4"};
     for (size_t k = 0; k < COUNT(specs); k++) {
-        struct nt_model *m = truth_of(specs[k]);
+        SCOPED(model) *m = truth_of(specs[k]);
         struct nt_rooted_tree *h;
         struct nt_fan f;
         struct nt_flow_schedule d;
@@ -262,7 +260,6 @@ TEST(test_fan_has_one_bottleneck)
         nt_flow_schedule_fini(&d);
         nt_fan_fini(&f);
         nt_rooted_tree_destroy(h);
-        nt_model_destroy(m);
     }
 }
 
@@ -273,9 +270,9 @@ TEST(test_direct_networks)
                                         "torus:7",   "fullmesh:6",  "ttorus:4x4:2"};
     for (size_t k = 0; k < COUNT(specs); k++) {
         struct watched w;
-        struct nt_model *m = truth_of(specs[k]);
+        SCOPED(model) *m = truth_of(specs[k]);
         unsigned *seen = calloc(2 * m->links + 1, sizeof *seen);
-        struct nt_planner *planner;
+        SCOPED(planner) *planner;
         struct nt_order o;
         size_t degree = 0, rounds = 0;
         watch(&w, m, NULL, 0, 1000);
@@ -294,10 +291,8 @@ TEST(test_direct_networks)
         for (size_t c = 0; c < 2 * m->links; c++)
             assert_int_equal(seen[c], 1);
         assert_true(rounds <= 2 * (2 * degree - 1) + 2);
-        nt_planner_destroy(planner);
         watched_fini(&w);
         free(seen);
-        nt_model_destroy(m);
     }
 }
 
@@ -339,8 +334,8 @@ TEST(test_links_on_cycles)
 
 TEST(test_lost_hosts_stay_away)
 {
-    struct nt_model *m = truth_of("tree:4x4");
-    struct nt_planner *planner;
+    SCOPED(model) *m = truth_of("tree:4x4");
+    SCOPED(planner) *planner;
     struct nt_order o;
     assert_int_equal(nt_bandwidth_create(m, NULL, NULL, &planner, NULL), 0);
     for (size_t round = 0; planner->ops->next(planner, &o, NULL) == 1; round++) {
@@ -354,13 +349,11 @@ TEST(test_lost_hosts_stay_away)
             planner->ops->lose(planner, h);
         planner->ops->lose(planner, 1000000);
     }
-    nt_planner_destroy(planner);
-    nt_model_destroy(m);
 }
 
 TEST(test_max_load)
 {
-    struct nt_model *m = truth_of("tree:4x8");
+    SCOPED(model) *m = truth_of("tree:4x8");
     struct watched w;
     watch(&w, m, NULL, 0.5, 1000);
     for (size_t k = 0; k < m->links; k++)
@@ -373,7 +366,6 @@ TEST(test_max_load)
         nt_bandwidth_create(m, NULL, &(struct nt_bandwidth_options){.max_load = 2}, &planner, &err),
         -1);
     assert_int_equal(err.kind, NT_ERR_USAGE);
-    nt_model_destroy(m);
 }
 
 /* Ten milliseconds where links are fast, longer where 1 MiB or 128 messages take long. */
@@ -382,9 +374,9 @@ TEST(test_windows)
     static const struct {
         double rate_MBps, window_s;
     } table[] = {{12500, 0.01}, {1000, 0.01}, {100, 0.0839}, {23.5, 0.12}, {2, 0.262}, {0.5, 0.3}};
-    struct nt_model *m = truth_of("star:8");
+    SCOPED(model) *m = truth_of("star:8");
     for (size_t k = 0; k < COUNT(table); k++) {
-        struct nt_planner *planner;
+        SCOPED(planner) *planner;
         struct nt_order o;
         assert_int_equal(nt_bandwidth_create(m, NULL, NULL, &planner, NULL), 0);
         for (int round = 0; round < 4; round++) {
@@ -403,17 +395,15 @@ TEST(test_windows)
         assert_close(nt_bandwidth_window_s(planner) / table[k].window_s, 1, 0.01);
         double messages = table[k].rate_MBps * 1e6 * o.window_s / o.message_bytes;
         assert_true(messages > 16 && messages < 1000);
-        nt_planner_destroy(planner);
     }
-    nt_model_destroy(m);
 }
 
 /* A network that carries no more than `total` at once: rounds are split so that flows get what they
  * get alone, and every host is still measured. */
 TEST(test_crowded)
 {
-    struct nt_model *m = truth_of("tree:4x4");
-    struct nt_planner *planner;
+    SCOPED(model) *m = truth_of("tree:4x4");
+    SCOPED(planner) *planner;
     struct nt_order o;
     struct nt_result r[32];
     unsigned sent[16] = {0}, got[16] = {0};
@@ -440,18 +430,16 @@ TEST(test_crowded)
     for (uint32_t h = 0; h < 16; h++)
         assert_true(sent[h] >= 2 && got[h] >= 2);
     assert_int_equal(split, 0); /* a leaf's flows together, no two leaves */
-    nt_planner_destroy(planner);
-    nt_model_destroy(m);
 }
 
 TEST(test_phases)
 {
-    struct nt_model *m = truth_of("tree:3x4");
+    SCOPED(model) *m = truth_of("tree:3x4");
     static const unsigned bit[] = {NT_BANDWIDTH_HOST_LINKS, NT_BANDWIDTH_TIERS,
                                    NT_BANDWIDTH_LADDER};
     static const char *const name[] = {"host-links", "tiers", "ladder"};
     for (size_t k = 0; k < COUNT(bit); k++) {
-        struct nt_planner *planner;
+        SCOPED(planner) *planner;
         struct nt_order o;
         size_t seen = 0;
         assert_int_equal(nt_bandwidth_create(m, NULL,
@@ -467,9 +455,7 @@ TEST(test_phases)
             planner->ops->tell(planner, NULL, 0, NULL);
         }
         assert_true(seen > 0);
-        nt_planner_destroy(planner);
     }
-    nt_model_destroy(m);
 }
 
 /* Drives the planner; every flow has the rate, as if it were alone. Returns the rounds of warm-up.
@@ -500,9 +486,9 @@ TEST(test_one_warm_up_is_enough)
 {
     static const unsigned phases[] = {NT_BANDWIDTH_HOST_LINKS, NT_BANDWIDTH_TIERS,
                                       NT_BANDWIDTH_LADDER};
-    struct nt_model *m = truth_of("tree:2x2x4");
+    SCOPED(model) *m = truth_of("tree:2x2x4");
     struct nt_bandwidth_state seen = {0};
-    struct nt_planner *planner;
+    SCOPED(planner) *planner;
     double window_s = 0;
     for (size_t k = 0; k < COUNT(phases); k++) {
         struct nt_bandwidth_options options = {.phases = phases[k], .seen = &seen};
@@ -520,16 +506,14 @@ TEST(test_one_warm_up_is_enough)
     assert_int_equal(planner->ops->next(planner, &o, NULL), 1);
     assert_string_equal(o.phase, "host-links");
     assert_in_range(o.pairs, 1, 5);
-    nt_planner_destroy(planner);
-    nt_model_destroy(m);
 }
 
 /* No two of those that are left share a switch: the warm-up of tiers has nobody to pair at one, and
  * must not take the ends of links for hosts. */
 TEST(test_one_host_left_of_each_leaf)
 {
-    struct nt_model *m = truth_of("tree:5x2");
-    struct nt_planner *planner;
+    SCOPED(model) *m = truth_of("tree:5x2");
+    SCOPED(planner) *planner;
     struct nt_order o;
     bool absent[10] = {false};
     for (size_t h = 0; h < COUNT(absent); h += 2)
@@ -543,8 +527,6 @@ TEST(test_one_host_left_of_each_leaf)
             assert_true(o.pair[k][0] < m->hosts && o.pair[k][1] < m->hosts);
         planner->ops->tell(planner, NULL, 0, NULL);
     }
-    nt_planner_destroy(planner);
-    nt_model_destroy(m);
 }
 
 RUN_TESTS

@@ -121,18 +121,16 @@ TEST(eight_hosts)
     size_t worse = 0;
     for (size_t s = 0; s < sizeof specs / sizeof *specs; s++)
         for (size_t p = 0; p < sizeof patterns / sizeof *patterns; p++) {
-            struct nt_model *m = drawn(specs[s], (s + p) % 2 == 0, 1 + s * 31 + p);
+            SCOPED(model) *m = drawn(specs[s], (s + p) % 2 == 0, 1 + s * 31 + p);
             worse += !is_near_best(specs[s], m, patterns[p]);
-            nt_model_destroy(m);
         }
     assert_int_equal(worse, 0);
 }
 
 TEST(nine_hosts)
 {
-    struct nt_model *m = drawn("tree:3x3", true, 5);
+    SCOPED(model) *m = drawn("tree:3x3", true, 5);
     assert_true(is_near_best("tree:3x3", m, "stencil:3x3"));
-    nt_model_destroy(m);
 }
 
 RUN_TESTS

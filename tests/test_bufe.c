@@ -190,7 +190,7 @@ TEST(ring_of_switches_loses_its_diagonals)
         known_link(&k, h, 12 + h / 3, 1);
     for (size_t s = 0; s < 4; s++)
         known_link(&k, 12 + s, 12 + (s + 1) % 4, 3);
-    struct nt_matrix *m = known_matrix(&k, 0, 1);
+    SCOPED(matrix) *m = known_matrix(&k, 0, 1);
     struct nt_bufe_result *r = infer(m, 0.05);
     assert_int_equal(r->model->switches, 4);
     assert_int_equal(r->model->links, 16);
@@ -198,7 +198,6 @@ TEST(ring_of_switches_loses_its_diagonals)
     for (uint32_t h = 0; h < 12; h++)
         assert_close(latency_of(r->model, h, switch_of(r->model, h)), 1, 1e-6);
     nt_bufe_destroy(r);
-    nt_matrix_destroy(m);
 }
 
 /* Section 2.2.5, figure 2.15: two, then three kinds of hosts on one switch are rejoined. */
@@ -209,7 +208,7 @@ TEST(kinds_of_hosts_share_their_switch)
         known_init(&k, 4 * kinds, 4 * kinds + 1);
         for (size_t h = 0; h < 4 * kinds; h++)
             known_link(&k, h, 4 * kinds, 1 + (double)(h / 4));
-        struct nt_matrix *m = known_matrix(&k, 0, 1);
+        SCOPED(matrix) *m = known_matrix(&k, 0, 1);
         struct nt_bufe_result *r = infer(m, 0.05);
         assert_int_equal(r->model->switches, 1);
         assert_int_equal(r->model->links, 4 * kinds);
@@ -218,7 +217,6 @@ TEST(kinds_of_hosts_share_their_switch)
             assert_close(latency_of(r->model, h, (uint32_t)(4 * kinds)), (1 + (double)(h / 4)),
                          1e-5);
         nt_bufe_destroy(r);
-        nt_matrix_destroy(m);
     }
 }
 
@@ -233,7 +231,7 @@ TEST(cliques_are_never_mixed)
         known_link(&k, h, 9 + h / 3, h < 3 ? 1 : 1.3);
     for (size_t s = 0; s < 3; s++)
         known_link(&k, 9 + s, 12, 0.65);
-    struct nt_matrix *m = known_matrix(&k, 0, 1);
+    SCOPED(matrix) *m = known_matrix(&k, 0, 1);
     struct nt_bufe_result *r = infer(m, 0.05);
     assert_int_equal(r->model->switches, 4);
     assert_int_equal(r->model->links, 12);
@@ -241,7 +239,6 @@ TEST(cliques_are_never_mixed)
     for (uint32_t h = 0; h < 9; h++)
         assert_close(latency_of(r->model, h, switch_of(r->model, h)), (h < 3 ? 1 : 1.3), 1e-5);
     nt_bufe_destroy(r);
-    nt_matrix_destroy(m);
 }
 
 /* Distances 2, 3 and 4.2: between leaves of different pods it is 2.2, nearly the 2 of the hosts,
@@ -256,13 +253,12 @@ TEST(tiers_come_one_after_another)
         known_link(&k, 36 + s, 48 + s / 4, 0.5);
     for (size_t p = 0; p < 3; p++)
         known_link(&k, 48 + p, 48 + (p + 1) % 3, 1.2);
-    struct nt_matrix *m = known_matrix(&k, 0, 1);
+    SCOPED(matrix) *m = known_matrix(&k, 0, 1);
     struct nt_bufe_result *r = infer(m, 0.1);
     assert_int_equal(r->model->switches, 16); /* the three pods are attached to one switch */
     assert_int_equal(r->model->links, 51);
     assert_int_equal(r->model->family, NT_FAMILY_TREE);
     nt_bufe_destroy(r);
-    nt_matrix_destroy(m);
 }
 
 /* Leaves of two hosts need the size-two rule; two hosts alone are no switch. */
@@ -297,14 +293,13 @@ TEST(noise_within_epsilon_changes_nothing)
     known_init(&k, 32, 33);
     for (size_t h = 0; h < 32; h++)
         known_link(&k, h, 32, 1);
-    struct nt_matrix *m = known_matrix(&k, 0.02, 7);
+    SCOPED(matrix) *m = known_matrix(&k, 0.02, 7);
     struct nt_bufe_result *r = infer(m, 0.2), *again = infer(m, 0.2);
     assert_int_equal(r->model->family, NT_FAMILY_STAR);
     assert_int_equal(r->model->links, 32);
     assert_memory_equal(r->fitted_us, again->fitted_us, 32 * sizeof *r->fitted_us);
     nt_bufe_destroy(r);
     nt_bufe_destroy(again);
-    nt_matrix_destroy(m);
 }
 
 static struct nt_matrix *bandwidths(size_t n, const double *host)
@@ -328,7 +323,7 @@ TEST(a_host_with_two_links_is_in_no_tree)
                                     {0, 3.074, 0, 2.05, 0},
                                     {3.007, 3.077, 2.05, 0, 2.029},
                                     {2.049, 0, 0, 2.029, 0}};
-    struct nt_matrix *m = NULL;
+    SCOPED(matrix) *m = NULL;
     assert_int_equal(nt_matrix_create(5, NT_MATRIX_LATENCY_US, &m, &err), 0);
     for (uint32_t i = 0; i < 5; i++)
         for (uint32_t j = 0; j < 5; j++)
@@ -338,13 +333,12 @@ TEST(a_host_with_two_links_is_in_no_tree)
     assert_int_equal(r->model->links, 5 + r->model->switches - 1);
     assert_int_equal(r->model->family, NT_FAMILY_IRREGULAR);
     nt_bufe_destroy(r);
-    nt_matrix_destroy(m);
 }
 
 TEST(links_have_their_throughput)
 {
     static const double rate[5] = {1000, 1000, 1000, 500, 1000};
-    struct nt_matrix *b = bandwidths(5, rate), *l;
+    SCOPED(matrix) *b = bandwidths(5, rate), *l;
     must(nt_matrix_create(5, NT_MATRIX_LATENCY_US, &l, &err));
     for (size_t i = 0; i < 5; i++)
         for (size_t j = 0; j < 5; j++)
@@ -359,13 +353,11 @@ TEST(links_have_their_throughput)
         assert_close(link->bandwidth_MBps, rate[h], 1e-3);
     }
     nt_bufe_destroy(r);
-    nt_matrix_destroy(l);
-    nt_matrix_destroy(b);
 }
 
 TEST(bad_input_is_refused)
 {
-    struct nt_matrix *m, *wide, *rate;
+    SCOPED(matrix) *m, *wide, *rate;
     struct nt_bufe_result *r = NULL;
     struct nt_bufe_options o;
     nt_bufe_default(&o);
@@ -382,15 +374,12 @@ TEST(bad_input_is_refused)
     assert_int_equal(err.kind, NT_ERR_INPUT);
     assert_non_null(strstr(err.text, "hosts 0 and 1 is -1"));
     assert_null(r);
-    nt_matrix_destroy(m);
-    nt_matrix_destroy(wide);
-    nt_matrix_destroy(rate);
 }
 
 /* The search is exponential: it ends at its limit, with a sentence. */
 TEST(work_is_bounded)
 {
-    struct nt_matrix *m = seed_table("bufe-3.6");
+    SCOPED(matrix) *m = seed_table("bufe-3.6");
     struct nt_bufe_options o;
     struct nt_bufe_result *r = NULL;
     nt_bufe_default(&o);
@@ -398,21 +387,19 @@ TEST(work_is_bounded)
     assert_int_equal(nt_bufe_infer(m, NULL, &o, &r, &err), -1);
     assert_null(r);
     assert_non_null(strstr(err.text, "more than 5 visits"));
-    nt_matrix_destroy(m);
 }
 
 /* None, one, and hosts without measurements. */
 TEST(little_is_enough)
 {
     for (size_t n = 0; n < 5; n++) {
-        struct nt_matrix *m;
+        SCOPED(matrix) *m;
         must(nt_matrix_create(n, NT_MATRIX_LATENCY_US, &m, &err));
         struct nt_bufe_result *r = infer(m, 0.1);
         assert_int_equal(r->model->links, 0);
         for (size_t h = 0; h < n; h++)
             assert_int_equal(r->model->missing[h], n > 1);
         nt_bufe_destroy(r);
-        nt_matrix_destroy(m);
     }
 }
 

@@ -88,7 +88,7 @@ static bool has(const struct seen *seen, const char *phase)
 
 static void conclude(struct nt_campaign *c, const struct nt_network *n, struct seen *seen)
 {
-    struct nt_model *truth;
+    SCOPED(model) *truth;
     struct nt_inferred known;
     seen->warnings = nt_campaign_warnings(c);
     for (size_t k = 0; k < seen->warnings; k++)
@@ -100,7 +100,6 @@ static void conclude(struct nt_campaign *c, const struct nt_network *n, struct s
     nt_campaign_take_inferred(c, &known);
     seen->exact = known.model != NULL && nt_shape_equal(known.model, truth);
     nt_inferred_fini(&known);
-    nt_model_destroy(truth);
 }
 
 static void note_load(struct seen *s, const struct nt_order *order, double lap_s)
@@ -418,7 +417,7 @@ static size_t order_all(const struct nt_network *n, struct nt_campaign_options o
 TEST(rounds_at_once_are_the_same_rounds)
 {
     static uint32_t met[2][4096][2];
-    struct nt_network *n = made_network("tree:2x2x2");
+    SCOPED(network) *n = made_network("tree:2x2x2");
     struct nt_campaign_options options = {
         .level = NT_LEVEL_QUICK, .budget_s = 10, .max_load = 1, .seed = 1};
     size_t at_once, one = order_all(n, options, 1, 0.001, met[0], &at_once);
@@ -441,7 +440,6 @@ TEST(rounds_at_once_are_the_same_rounds)
     options.mode = NT_SWEEP_SEQUENTIAL;
     order_all(n, options, 16, 0.001, met[1], &at_once);
     assert_int_equal(at_once, 1);
-    nt_network_destroy(n);
 }
 
 /* Very many hosts, most of them missing, in a network that some pairs do not determine: no phase of
@@ -518,7 +516,7 @@ TEST(too_many_hosts_stay_untold)
     enum { MANY = 4097, HERE = 40 };
     struct nt_campaign_options options = {
         .level = NT_LEVEL_FULL, .budget_s = 1000, .max_load = 1, .seed = 1};
-    struct nt_network *n = made_network("chain:5x8");
+    SCOPED(network) *n = made_network("chain:5x8");
     struct nt_measure_noise noise = {.sd = 0.01, .seed = 5};
     struct nt_result results[HERE];
     struct nt_inferred known;
@@ -553,7 +551,6 @@ TEST(too_many_hosts_stay_untold)
     assert_non_null(strstr(warned, "bandwidth of host links: not measured, because the network"));
     assert_non_null(strstr(warned, "sizes: not measured, because it needs all pairs"));
     nt_campaign_destroy(c);
-    nt_network_destroy(n);
     free(absent);
 }
 
@@ -616,9 +613,9 @@ static size_t run_plan(const struct nt_plan *plan, double budget_s, double lap_s
 
 TEST(a_plan_is_all_that_is_measured_as_often_as_fits)
 {
-    struct nt_network *n = made_network("tree:2x2x4");
-    struct nt_model *truth;
-    struct nt_plan *plan;
+    SCOPED(network) *n = made_network("tree:2x2x4");
+    SCOPED(model) *truth;
+    SCOPED(plan) *plan;
     char warned[128];
     bool verified;
     assert_int_equal(nt_network_truth(n, &truth, NULL), 0);
@@ -635,9 +632,6 @@ TEST(a_plan_is_all_that_is_measured_as_often_as_fits)
     assert_false(verified);
     assert_string_equal(warned, "plan: not all of its pairs were measured, the budget of 1.0 s was "
                                 "too short");
-    nt_plan_destroy(plan);
-    nt_model_destroy(truth);
-    nt_network_destroy(n);
 }
 
 /* The rate of the first flow of a plan's only round, after the warm-up, through leaves whose
@@ -695,7 +689,7 @@ TEST(kernels_that_are_chosen_run_at_every_level)
     assert_int_equal(nt_workload_parse("transpose,tasks=4", &kernel[1], NULL), 0);
     for (int level = NT_LEVEL_QUICK; level <= NT_LEVEL_FULL; level++)
         for (int shared = 0; shared < 2; shared++) {
-            struct nt_network *n = made_network("tree:2x4");
+            SCOPED(network) *n = made_network("tree:2x4");
             const struct nt_measure_noise noise = {.sd = 0.01, .seed = 5};
             const struct nt_campaign_options options = {.level = (enum nt_level)level,
                                                         .latency_only = shared != 0,
@@ -728,7 +722,6 @@ TEST(kernels_that_are_chosen_run_at_every_level)
             assert_int_equal(kernels, shared ? 0 : 2); /* they load links */
             assert_int_equal(tiers, !shared && level > NT_LEVEL_QUICK);
             nt_campaign_destroy(c);
-            nt_network_destroy(n);
         }
 }
 

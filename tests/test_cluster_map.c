@@ -28,8 +28,8 @@ TEST(test_found)
 {
     static const char *const table[] = {"tree:4x8", "tree:2x4x8"};
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
-        struct nt_network *n = made_machine(table[k]);
-        struct nt_model *truth;
+        SCOPED(network) *n = made_machine(table[k]);
+        SCOPED(model) *truth;
         assert_int_equal(nt_network_truth(n, &truth, NULL), 0);
         for (uint64_t seed = 1; seed <= 5; seed++) {
             struct planted_jobs p = {.network = n,
@@ -37,19 +37,16 @@ TEST(test_found)
                                      .offset_sd = 0.03};
             struct nt_evidence e;
             struct nt_switch_naming naming = {0};
-            struct nt_cluster_map *c = NULL;
+            SCOPED(cluster_map) *c = NULL;
             must(nt_evidence_init(&e, n->hosts, &err));
             run_jobs(&p, &e, 60, 24, seed);
             if (nt_cluster_map_create(&e, &naming, &naming, &c, &err) < 0)
                 fail_msg("%s seed %u: %s", table[k], (unsigned)seed, err.text);
             if (!nt_shape_equal(c->model, truth))
                 fail_msg("%s seed %u: another shape", table[k], (unsigned)seed);
-            nt_cluster_map_destroy(c);
             nt_switch_naming_fini(&naming);
             nt_evidence_fini(&e);
         }
-        nt_model_destroy(truth);
-        nt_network_destroy(n);
     }
 }
 
@@ -101,7 +98,7 @@ static struct nt_cluster_map *mapped(const struct nt_network *n, const struct li
 
 TEST(test_order)
 {
-    struct nt_network *n = made_machine("tree:2x4x8");
+    SCOPED(network) *n = made_machine("tree:2x4x8");
     struct listed job[JOBS];
     uint32_t order[JOBS], place[HOSTS];
     for (uint64_t seed = 1; seed <= 5; seed++) {
@@ -114,9 +111,9 @@ TEST(test_order)
             place[h] = h;
         nt_rng_shuffle(&rng, order, JOBS);
         nt_rng_shuffle(&rng, place, HOSTS);
-        struct nt_cluster_map *c = mapped(n, job, NULL, NULL, NULL, NULL, 0, seed);
-        struct nt_cluster_map *d = mapped(n, job, order, NULL, NULL, NULL, 0, seed);
-        struct nt_cluster_map *r = mapped(n, job, NULL, place, NULL, NULL, 0, seed);
+        SCOPED(cluster_map) *c = mapped(n, job, NULL, NULL, NULL, NULL, 0, seed);
+        SCOPED(cluster_map) *d = mapped(n, job, order, NULL, NULL, NULL, 0, seed);
+        SCOPED(cluster_map) *r = mapped(n, job, NULL, place, NULL, NULL, 0, seed);
         assert_true(c->model->links == d->model->links && c->moves == d->moves);
         for (size_t k = 0; k < c->model->links; k++) {
             assert_true(c->model->link[k].a == d->model->link[k].a &&
@@ -127,7 +124,7 @@ TEST(test_order)
             assert_true(c->part[v].jobs == d->part[v].jobs &&
                         c->part[v].last_s == d->part[v].last_s);
         { /* relabelled hosts are on the same switches */
-            struct nt_model *back;
+            SCOPED(model) *back;
             assert_int_equal(nt_model_copy(r->model, &back, NULL), 0);
             for (size_t k = 0; k < back->links; k++)
                 for (uint32_t h = 0; h < HOSTS; h++)
@@ -135,19 +132,14 @@ TEST(test_order)
                         back->link[k].a = h;
             if (!nt_shape_equal(back, c->model))
                 fail_msg("seed %u: relabelled, another network", (unsigned)seed);
-            nt_model_destroy(back);
         }
-        nt_cluster_map_destroy(c);
-        nt_cluster_map_destroy(d);
-        nt_cluster_map_destroy(r);
     }
-    nt_network_destroy(n);
 }
 
 /* Two hosts are exchanged: they have moved, with the time; nobody else has. */
 TEST(test_moves)
 {
-    struct nt_network *n = made_machine("tree:2x4x8");
+    SCOPED(network) *n = made_machine("tree:2x4x8");
     struct listed job[JOBS];
     uint32_t before[HOSTS], after[HOSTS];
     size_t found = 0, sought = 0;
@@ -183,7 +175,6 @@ TEST(test_moves)
     }
     print_message("%zu of %zu moves found\n", found, sought);
     assert_true(10 * found >= 8 * sought);
-    nt_network_destroy(n);
 }
 
 /* Jobs of three users, then of one who says that two hosts are exchanged: nothing changes, however
@@ -199,7 +190,7 @@ TEST(test_one_user_moves_nothing)
                  {NT_NO_USER, NT_NO_USER, 30, 0},
                  {NT_NO_USER, 6666, 30, 0},
                  {6666, 6667, 6, 2}};
-    struct nt_network *n = made_machine("tree:4x8");
+    SCOPED(network) *n = made_machine("tree:4x8");
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
         static const uint32_t few[] = {0, 1, 2, 3, 20, 21, 22, 23};
         uint32_t stands[HOSTS], host[HOSTS], parent[HOSTS] = {0};
@@ -207,7 +198,7 @@ TEST(test_one_user_moves_nothing)
             .network = n, .noise = {.sd = 0.01, .seed = 3}, .offset_sd = 0.03, .stands = stands};
         struct nt_switch_naming naming = {0};
         struct nt_evidence e;
-        struct nt_cluster_map *c;
+        SCOPED(cluster_map) *c;
         must(nt_evidence_init(&e, n->hosts, &err));
         for (uint32_t h = 0; h < n->hosts; h++)
             stands[h] = host[h] = h;
@@ -227,10 +218,8 @@ TEST(test_one_user_moves_nothing)
         if ((parent[0] == parent[1]) != (c->moves == 0) ||
             (parent[20] == parent[24 - 1]) != (c->moves == 0))
             fail_msg("row %zu: hosts stand elsewhere", k);
-        nt_cluster_map_destroy(c);
         nt_evidence_fini(&e);
     }
-    nt_network_destroy(n);
 }
 
 /* A latency that is not the network's: all hosts on one switch, all far apart, near for far, or
@@ -336,7 +325,7 @@ TEST(test_who_stayed)
                     hosts);
         if (j + 1 != 250 && j + 1 != JOBS_MOST)
             continue;
-        struct nt_cluster_map *c;
+        SCOPED(cluster_map) *c;
         must(nt_cluster_map_create(&e, &naming, NULL, &c, &err));
         for (size_t k = 0; k < c->moves; k++) {
             bool is = false;
@@ -346,7 +335,6 @@ TEST(test_who_stayed)
                 fail_msg("%zu jobs: host %u has not moved", j + 1, c->move[k].host);
         }
         found = c->moves;
-        nt_cluster_map_destroy(c);
     }
     print_message("%zu of %d moves found\n", found, 2 * PAIRS);
     assert_true(found >= PAIRS);
@@ -358,11 +346,11 @@ TEST(test_who_stayed)
  * much as another switch is away: nobody has moved since. */
 TEST(test_unanchored)
 {
-    struct nt_network *n = made_machine("tree:4x8");
+    SCOPED(network) *n = made_machine("tree:4x8");
     struct planted_jobs p = {.network = n, .noise = {.sd = 0.02, .seed = 1}, .offset_sd = 0.03};
     struct nt_switch_naming naming = {0};
     struct nt_evidence e;
-    struct nt_cluster_map *c;
+    SCOPED(cluster_map) *c;
     double slower = nt_network_latency(n, 0, 8) / nt_network_latency(n, 0, 1); /* one switch, two */
     must(nt_evidence_init(&e, n->hosts, &err));
     for (uint32_t j = 0; j < 2; j++) {
@@ -380,19 +368,17 @@ TEST(test_unanchored)
     }
     must(nt_cluster_map_create(&e, &naming, NULL, &c, &err));
     assert_int_equal(c->moves, 0);
-    nt_cluster_map_destroy(c);
     nt_evidence_fini(&e);
-    nt_network_destroy(n);
 }
 
 /* The link of a host gets slower by as much as another switch is away. With hosts of its own switch
  * alone that is as if it had gone; jobs with others show that it has not. */
 TEST(test_slow_link)
 {
-    struct nt_network *n = made_machine("tree:4x8");
+    SCOPED(network) *n = made_machine("tree:4x8");
     struct nt_switch_naming naming = {0};
     struct nt_evidence e;
-    struct nt_cluster_map *c;
+    SCOPED(cluster_map) *c;
     double slower = nt_network_latency(n, 0, 8) - nt_network_latency(n, 0, 1);
     must(nt_evidence_init(&e, n->hosts, &err));
     for (uint32_t j = 0; j < 60; j++) {
@@ -411,9 +397,7 @@ TEST(test_slow_link)
     }
     must(nt_cluster_map_create(&e, &naming, NULL, &c, &err));
     assert_int_equal(c->moves, 0);
-    nt_cluster_map_destroy(c);
     nt_evidence_fini(&e);
-    nt_network_destroy(n);
 }
 
 /* A job's readings of host[first..8), which may name one twice; those of host 0 take longer. */
@@ -437,7 +421,7 @@ static void note_eight(struct nt_evidence *e, const struct nt_network *n, uint32
 static void assert_first_has_not_moved(struct nt_evidence *e)
 {
     struct nt_switch_naming naming = {0};
-    struct nt_cluster_map *c;
+    SCOPED(cluster_map) *c;
     uint32_t parent[HOSTS] = {0};
     must(nt_cluster_map_create(e, &naming, NULL, &c, &err));
     assert_int_equal(c->moves, 0);
@@ -446,14 +430,13 @@ static void assert_first_has_not_moved(struct nt_evidence *e)
             parent[c->model->link[k].a] = c->model->link[k].b;
     assert_int_equal(parent[0], parent[1]);
     assert_int_not_equal(parent[0], parent[8]);
-    nt_cluster_map_destroy(c);
 }
 
 /* The same by exactly as much as the next tier is away, in jobs of one group: all readings are of
  * some class, and no place of a host of nested tiers has them all. It stays on its switch. */
 TEST(test_slow_by_a_tier)
 {
-    struct nt_network *n = made_machine("tree:2x4x8");
+    SCOPED(network) *n = made_machine("tree:2x4x8");
     struct nt_evidence e;
     double slower = nt_network_latency(n, 0, 8) - nt_network_latency(n, 0, 1);
     must(nt_evidence_init(&e, n->hosts, &err));
@@ -465,14 +448,13 @@ TEST(test_slow_by_a_tier)
     }
     assert_first_has_not_moved(&e);
     nt_evidence_fini(&e);
-    nt_network_destroy(n);
 }
 
 /* The same, seen on its switch in one job before: those of its switch alone say that it has gone
  * away, which its link is seen to look like in others. */
 TEST(test_slow_after_one_job)
 {
-    struct nt_network *n = made_machine("tree:2x4x8");
+    SCOPED(network) *n = made_machine("tree:2x4x8");
     struct nt_evidence e;
     double slower = nt_network_latency(n, 0, 8) - nt_network_latency(n, 0, 1);
     must(nt_evidence_init(&e, n->hosts, &err));
@@ -485,7 +467,6 @@ TEST(test_slow_after_one_job)
     }
     assert_first_has_not_moved(&e);
     nt_evidence_fini(&e);
-    nt_network_destroy(n);
 }
 
 /* Always with the same hosts, none of which is where it has gone: that others say so as well is
@@ -493,14 +474,14 @@ TEST(test_slow_after_one_job)
 TEST(test_same_jobs)
 {
     static const uint32_t host[] = {0, 1, 2, 7, 8, 9, 10, 15};
-    struct nt_network *n = made_machine("tree:4x8");
+    SCOPED(network) *n = made_machine("tree:4x8");
     uint32_t stands[HOSTS];
     struct planted_jobs p = {
         .network = n, .noise = {.sd = 0.02, .seed = 1}, .offset_sd = 0.03, .stands = stands};
     for (size_t hosts = 4; hosts <= 8; hosts += 4) {
         struct nt_switch_naming naming = {0};
         struct nt_evidence e;
-        struct nt_cluster_map *c;
+        SCOPED(cluster_map) *c;
 
         must(nt_evidence_init(&e, n->hosts, &err));
         for (uint32_t j = 0; j < 60; j++) {
@@ -513,21 +494,19 @@ TEST(test_same_jobs)
         assert_int_equal(c->moves, hosts == 8);
         if (hosts == 8)
             assert_int_equal(c->move[0].host, 0);
-        nt_cluster_map_destroy(c);
         nt_evidence_fini(&e);
     }
-    nt_network_destroy(n);
 }
 
 /* Hosts that were never in one job are on one switch when both were with a third; what was never
  * measured is missing, and what nobody can tell is flat. */
 TEST(test_never_together)
 {
-    struct nt_network *n = made_machine("tree:4x8");
+    SCOPED(network) *n = made_machine("tree:4x8");
     struct planted_jobs p = {.network = n, .noise = {.sd = 0.02, .seed = 1}, .offset_sd = 0.03};
     struct nt_evidence e;
     struct nt_switch_naming naming = {0};
-    struct nt_cluster_map *c = NULL;
+    SCOPED(cluster_map) *c = NULL;
     uint32_t parent[HOSTS];
     must(nt_evidence_init(&e, n->hosts, &err));
     for (uint32_t j = 0; j < 60; j++) { /* two neighbours of a leaf, and two of another */
@@ -551,10 +530,8 @@ TEST(test_never_together)
     assert_true(c->part[0].jobs > 1 && c->part[0].users > 1);
     assert_at_least(c->part[0].first_s, PLANTED_START_S);
     assert_at_most(c->part[0].last_s, PLANTED_START_S + 60);
-    nt_cluster_map_destroy(c);
     nt_switch_naming_fini(&naming);
     nt_evidence_fini(&e);
-    nt_network_destroy(n);
 }
 
 /* ---- hosts that are not equally deep ---- */
@@ -571,8 +548,8 @@ TEST(test_uneven)
             struct uneven u = uneven_shape(k, seed);
             struct nt_evidence e;
             struct nt_switch_naming naming = {0};
-            struct nt_cluster_map *c = NULL;
-            struct nt_matrix *m;
+            SCOPED(cluster_map) *c = NULL;
+            SCOPED(matrix) *m;
             uneven_jobs(&u, 3, seed % 2 == 0, seed, &e);
             if (nt_cluster_map_create(&e, &naming, NULL, &c, &err) != 0)
                 fail_msg("%s seed %u: %s", u.name, (unsigned)seed, err.text);
@@ -588,8 +565,6 @@ TEST(test_uneven)
                         fail_msg("%s seed %u: n%u-n%u %.0f us, measured %.0f", u.name,
                                  (unsigned)seed, a + 1, b + 1, us, uneven_us(&u, a, b));
                 }
-            nt_matrix_destroy(m);
-            nt_cluster_map_destroy(c);
             nt_evidence_fini(&e);
         }
         print_message("%s: %zu of %zu pairs stated, worst %.3f\n", uneven_shape(k, 1).name, stated,
@@ -660,10 +635,10 @@ TEST(test_uneven_prior)
             struct uneven u = uneven_shape(table[k].shape, seed);
             struct nt_evidence e;
             struct nt_switch_naming naming = {0};
-            struct nt_cluster_map *c = NULL;
-            struct nt_prior *prior;
-            struct nt_belief *belief;
-            struct nt_map *map;
+            SCOPED(cluster_map) *c = NULL;
+            SCOPED(prior) *prior;
+            SCOPED(belief) *belief;
+            SCOPED(map) *map;
             char name[UNEVEN_HOSTS][16];
             const char *names[UNEVEN_HOSTS];
             for (uint32_t h = 0; h < u.hosts; h++) {
@@ -678,10 +653,6 @@ TEST(test_uneven_prior)
             size_t known = check_belief(&u, belief);
             if (known < table[k].known || (known > 0 && !is_confirmed(&u, belief, seed)))
                 fail_msg("%s seed %u: %zu hosts known", u.name, (unsigned)seed, known);
-            nt_belief_destroy(belief);
-            nt_prior_destroy(prior);
-            nt_map_destroy(map);
-            nt_cluster_map_destroy(c);
             nt_evidence_fini(&e);
         }
 }
@@ -693,10 +664,10 @@ TEST(test_slow_from_the_first_job)
     static const double longer[] = {0.06, 0.11, 0.22, 0.4, 2};
     static const char *const networks[] = {"tree:2x4", "tree:4x8", "tree:2x4x8"};
     for (size_t k = 0; k < 15; k++) {
-        struct nt_network *n = made_machine(networks[k / 5]);
+        SCOPED(network) *n = made_machine(networks[k / 5]);
         struct nt_switch_naming naming = {0};
         struct nt_evidence e;
-        struct nt_cluster_map *c;
+        SCOPED(cluster_map) *c;
         struct nt_rng rng;
         uint32_t parent[HOSTS] = {0}, host[HOSTS];
         double us = 0;
@@ -726,9 +697,7 @@ TEST(test_slow_from_the_first_job)
         if (parent[2] == 0 || parent[2] != parent[1] || fabs(us - 0.56 - longer[k % 5]) > 0.03)
             fail_msg("%s, %g us: on vertex %u, others of its switch on %u, link %.3f us",
                      networks[k / 5], longer[k % 5], parent[2], parent[1], us);
-        nt_cluster_map_destroy(c);
         nt_evidence_fini(&e);
-        nt_network_destroy(n);
     }
 }
 

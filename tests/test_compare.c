@@ -92,7 +92,7 @@ static char *in_words(const struct nt_reference_match *a)
 static void differ_by(const struct nt_map *map, const struct nt_map *reference,
                       const char *const *lines, size_t n)
 {
-    struct nt_reference_match *a = held(map, reference);
+    SCOPED(reference_match) *a = held(map, reference);
     char *text = in_words(a);
     size_t said = a->comparison->differences + a->findings + a->unknown + a->missing;
     said += a->parts > 1;
@@ -106,7 +106,6 @@ static void differ_by(const struct nt_map *map, const struct nt_map *reference,
         if (strstr(text, lines[k]) == NULL)
             fail_msg("no \"%s\" in:\n%s", lines[k], text);
     free(text);
-    nt_reference_match_destroy(a);
 }
 
 static uint32_t link_of(const struct nt_model *m, uint32_t host)
@@ -151,43 +150,37 @@ static const char PODS[] = "tree:3x2x3";
 
 TEST(a_host_on_another_leaf_is_named)
 {
-    struct nt_model *healthy = network_of(PODS), *m = network_of(PODS);
+    SCOPED(model) *healthy = network_of(PODS), *m = network_of(PODS);
     plug(m, link_of(m, 1), switch_of(m, 1), switch_of(m, 9));
-    struct nt_map *yesterday = sweep(healthy, 0.02, 1, UINT32_MAX), *today;
+    SCOPED(map) *yesterday = sweep(healthy, 0.02, 1, UINT32_MAX), *today;
     today = sweep(m, 0.02, 2, UINT32_MAX);
     static const char *const lines[] = {
         "host-moved      n2: expected with n1 n3, found with n10 n11 n12"};
     differ_by(today, yesterday, lines, 1);
-    nt_map_destroy(today);
-    nt_map_destroy(yesterday);
-    nt_model_destroy(healthy);
-    nt_model_destroy(m);
 }
 
 TEST(a_host_that_leaves_a_pair_is_the_only_one_named)
 {
     struct nt_model *healthy = network_of("tree:4x2"), *m = network_of("tree:4x2");
     plug(m, link_of(m, 0), switch_of(m, 0), switch_of(m, 4));
-    struct nt_map *was = named(healthy), *is = named(m);
+    SCOPED(map) *was = named(healthy), *is = named(m);
     static const char *const lines[] = {"host-moved      n1: "};
     differ_by(is, was, lines, 1);
-    nt_map_destroy(is);
-    nt_map_destroy(was);
 }
 
 /* The cables of two leaves in the wrong groups: all their hosts are where they should not be. */
 TEST(two_leaves_swapped_are_named)
 {
-    struct nt_model *healthy = network_of(PODS), *m = network_of(PODS);
+    SCOPED(model) *healthy = network_of(PODS), *m = network_of(PODS);
     uint32_t one = uplink_of(m, 0), two = uplink_of(m, 6);
     uint32_t leaf[2] = {switch_of(m, 0), switch_of(m, 6)}, pod[2];
     pod[0] = m->link[one].a == leaf[0] ? m->link[one].b : m->link[one].a;
     pod[1] = m->link[two].a == leaf[1] ? m->link[two].b : m->link[two].a;
     plug(m, one, pod[0], pod[1]);
     plug(m, two, pod[1], pod[0]);
-    struct nt_map *yesterday = sweep(healthy, 0.02, 3, UINT32_MAX), *today;
+    SCOPED(map) *yesterday = sweep(healthy, 0.02, 3, UINT32_MAX), *today;
     today = sweep(m, 0.02, 4, UINT32_MAX);
-    struct nt_reference_match *a = held(today, yesterday);
+    SCOPED(reference_match) *a = held(today, yesterday);
     bool moved[18] = {false};
     assert_int_equal(a->comparison->differences, 6);
     for (size_t k = 0; k < a->comparison->differences; k++) {
@@ -199,28 +192,19 @@ TEST(two_leaves_swapped_are_named)
     for (uint32_t h = 0; h < 3; h++)
         assert_true((moved[h] || moved[h + 3]) && (moved[h + 6] || moved[h + 9]));
     assert_below(a->comparison->similarity_percent, 100);
-    nt_reference_match_destroy(a);
-    nt_map_destroy(today);
-    nt_map_destroy(yesterday);
-    nt_model_destroy(healthy);
-    nt_model_destroy(m);
 }
 
 TEST(a_slow_link_is_named)
 {
     for (int inner = 0; inner < 2; inner++) {
-        struct nt_model *healthy = network_of(PODS), *m = network_of(PODS);
+        SCOPED(model) *healthy = network_of(PODS), *m = network_of(PODS);
         uint32_t link = inner ? uplink_of(m, 3) : link_of(m, 4);
         m->link[link].latency_us *= 3;
-        struct nt_map *yesterday = sweep(healthy, 0.02, 5, UINT32_MAX), *today;
+        SCOPED(map) *yesterday = sweep(healthy, 0.02, 5, UINT32_MAX), *today;
         today = sweep(m, 0.02, 6, UINT32_MAX);
         const char *lines[] = {inner ? "link-slow       uplink of n4 n5 n6: expected 0."
                                      : "link-slow       link of n5: expected 0."};
         differ_by(today, yesterday, lines, 1);
-        nt_map_destroy(today);
-        nt_map_destroy(yesterday);
-        nt_model_destroy(healthy);
-        nt_model_destroy(m);
     }
 }
 
@@ -237,7 +221,7 @@ TEST(a_link_at_half_its_rate_is_named)
         turned->a = turned->b;
         turned->b = a;
         turned->bandwidth_back_MBps = turned->bandwidth_MBps * 1.01;
-        struct nt_map *is = named(m), *was = named(r);
+        SCOPED(map) *is = named(m), *was = named(r);
         char line[96];
         snprintf(line, sizeof line, "link-narrow     %s%s: expected ",
                  way < 2 ? "uplink of n4 n5 n6" : "link of n5", way % 2 ? ", back" : "");
@@ -245,27 +229,22 @@ TEST(a_link_at_half_its_rate_is_named)
         differ_by(is, was, lines, 1);
         is->model->link[link].at_least = true; /* never seen at its limit: says nothing */
         differ_by(is, was, NULL, 0);
-        nt_map_destroy(is);
-        nt_map_destroy(was);
     }
 }
 
 TEST(a_host_without_an_answer_is_named_and_nothing_else)
 {
-    struct nt_model *healthy = network_of("tree:4x2");
-    struct nt_map *yesterday = sweep(healthy, 0.01, 7, UINT32_MAX);
-    struct nt_map *today = sweep(healthy, 0.01, 8, 2);
+    SCOPED(model) *healthy = network_of("tree:4x2");
+    SCOPED(map) *yesterday = sweep(healthy, 0.01, 7, UINT32_MAX);
+    SCOPED(map) *today = sweep(healthy, 0.01, 8, 2);
     static const char *const lines[] = {"host-missing    n3: no answer"};
     differ_by(today, yesterday, lines, 1);
     differ_by(yesterday, today, NULL, 0); /* a host that came back */
-    nt_map_destroy(today);
-    nt_map_destroy(yesterday);
-    nt_model_destroy(healthy);
 }
 
 TEST(hosts_of_another_machine_are_an_error)
 {
-    struct nt_map *map = named(network_of("star:3"));
+    SCOPED(map) *map = named(network_of("star:3"));
     struct nt_map *r = read_dot("graph { x -- s; y -- s; z -- s }");
     struct nt_reference_match *a = NULL;
     assert_int_equal(nt_reference_match_create(map, r, 0.25, &a, &err), -1);
@@ -277,7 +256,6 @@ TEST(hosts_of_another_machine_are_an_error)
     static const char *const lines[] = {"host-missing    n3: not in the reference"};
     differ_by(map, r, lines, 1);
     nt_map_destroy(r);
-    nt_map_destroy(map);
 }
 
 /* A job sees a part of the machine: parts that it cannot distinguish are no difference. */
@@ -290,16 +268,12 @@ TEST(a_part_of_a_bigger_machine_is_the_same)
                                "SwitchName=p1 Switches=l[1-2]\nSwitchName=p2 Switches=l[3-4]\n"
                                "SwitchName=p3 Switches=l[5-6]\nSwitchName=p4 Switches=l7\n"
                                "SwitchName=top Switches=p[1-4]\n";
-    struct nt_model *m = network_of(PODS);
-    struct nt_map *map = sweep(m, 0.02, 9, UINT32_MAX), *r;
+    SCOPED(model) *m = network_of(PODS);
+    SCOPED(map) *map = sweep(m, 0.02, 9, UINT32_MAX), *r;
     must(nt_import_topology_conf("t", conf, strlen(conf), &r, &err));
     differ_by(map, r, NULL, 0);
-    struct nt_reference_match *a = held(map, r);
+    SCOPED(reference_match) *a = held(map, r);
     assert_near(a->comparison->common_percent, 100);
-    nt_reference_match_destroy(a);
-    nt_map_destroy(map);
-    nt_map_destroy(r);
-    nt_model_destroy(m);
 }
 
 /* Slurm's files cannot express that a switch has both hosts and switches: the text written for it
@@ -315,10 +289,9 @@ TEST(a_leaf_that_slurm_wants_is_none)
     struct nt_map *found =
         read_dot("graph { n1--a; n2--a; n3--b; n4--b; n5--t; n6--t; a--t; b--t }");
     for (size_t k = 0; k < 2; k++) {
-        struct nt_map *r;
+        SCOPED(map) *r;
         must(nt_import_topology_conf("t", conf[k], strlen(conf[k]), &r, &err));
         differ_by(found, r, lines, k);
-        nt_map_destroy(r);
     }
     nt_map_destroy(found);
 }
@@ -343,9 +316,9 @@ TEST(a_finding_is_reported_where_no_figure_decides)
          "link-lossy      link n2 - s2: expected 0.5 %, found 1.5 % (0.97)"},
         {NT_FAULT_HOST_SLOW, true, "host-slow       host n2: expected 0.5 us, found 1.5 us (0.97)"},
     };
-    struct nt_map *r = read_dot(bare);
+    SCOPED(map) *r = read_dot(bare);
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
-        struct nt_map *map = named(network_of("tree:3x3"));
+        SCOPED(map) *map = named(network_of("tree:3x3"));
         map->fault = calloc(1, sizeof *map->fault);
         assert_non_null(map->fault);
         map->faults = 1;
@@ -358,13 +331,10 @@ TEST(a_finding_is_reported_where_no_figure_decides)
         differ_by(map, map, NULL, 0);
         differ_by(map, r, &table[k].line, 1);
         /* an older map has figures of links, and not what is lost or a host's */
-        struct nt_map *older = named(network_of("tree:3x3"));
+        SCOPED(map) *older = named(network_of("tree:3x3"));
         bool decided = table[k].kind == NT_FAULT_LINK_SLOW || table[k].kind == NT_FAULT_LINK_NARROW;
         differ_by(map, older, &table[k].line, decided ? 0 : 1);
-        nt_map_destroy(older);
-        nt_map_destroy(map);
     }
-    nt_map_destroy(r);
 }
 
 /* The shape alone is no likeness: figures count, both ways of being off. */
@@ -376,26 +346,23 @@ TEST(figures_that_differ_are_less_alike)
     } table[] = {{1, 1, 100}, {1.1, 0.9, 100}, {0.25, 1, 25},
                  {4, 1, 25},  {1, 2, 50},      {0.25, 2, 25}};
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
-        struct nt_map *was = named(network_of("tree:3x3")), *is = named(network_of("tree:3x3"));
+        SCOPED(map) *was = named(network_of("tree:3x3")), *is = named(network_of("tree:3x3"));
         for (size_t l = 0; l < is->model->links; l++) {
             is->model->link[l].latency_us *= table[k].us;
             is->model->link[l].bandwidth_MBps *= table[k].rate;
             is->model->link[l].bandwidth_back_MBps *= table[k].rate;
         }
-        struct nt_reference_match *a = held(is, was);
+        SCOPED(reference_match) *a = held(is, was);
         assert_near(a->comparison->common_percent, 100);
         assert_near(a->comparison->figures_percent, table[k].similarity);
         assert_near(a->comparison->similarity_percent, table[k].similarity);
-        nt_reference_match_destroy(a);
-        nt_map_destroy(is);
-        nt_map_destroy(was);
     }
 }
 
 /* Where one of the two has cycles between its switches, hosts still have neighbours. */
 TEST(cycles_of_switches_are_compared_by_neighbours)
 {
-    struct nt_map *was = named(network_of("dragonfly:3x3x2"));
+    SCOPED(map) *was = named(network_of("dragonfly:3x3x2"));
     struct nt_map *is = named(network_of("dragonfly:3x3x2"));
     differ_by(is, was, NULL, 0);
     struct nt_reference_match *a = held(is, was);
@@ -409,28 +376,24 @@ TEST(cycles_of_switches_are_compared_by_neighbours)
     static const char *const kinds[] = {"switch-missing  switches: expected 9, found 0"};
     differ_by(is, was, kinds, 1);
     nt_map_destroy(is);
-    nt_map_destroy(was);
 }
 
 /* Every host on another switch than before: hardly anything is in common, and no host is named, for
  * none explains it. */
 TEST(regrouped_hosts_have_little_in_common)
 {
-    struct nt_map *was = named(network_of("tree:4x4")), *is = named(network_of("tree:4x4"));
+    SCOPED(map) *was = named(network_of("tree:4x4")), *is = named(network_of("tree:4x4"));
     uint32_t leaf[4];
     for (uint32_t k = 0; k < 4; k++)
         leaf[k] = switch_of(was->model, 4 * k);
     for (uint32_t h = 0; h < 16; h++)
         plug(is->model, link_of(is->model, h), leaf[h / 4], leaf[h % 4]);
-    struct nt_reference_match *a = held(is, was);
+    SCOPED(reference_match) *a = held(is, was);
     assert_near(a->comparison->common_percent, 100 * (16 / 7.0) / 24);
     assert_at_most(a->comparison->similarity_percent, a->comparison->common_percent);
     assert_int_equal(a->comparison->differences, 8);
     for (size_t k = 0; k < 8; k++)
         assert_int_equal(a->comparison->difference[k].kind, NT_DIFFERENCE_SWITCH_MISSING);
-    nt_reference_match_destroy(a);
-    nt_map_destroy(is);
-    nt_map_destroy(was);
 }
 
 /* Hosts at the core: one that moves there, away from there or past it is the only one named, as
@@ -460,13 +423,11 @@ TEST(a_moved_host_is_one_line_beside_hosts_at_the_core)
          {"host-moved      n6: expected with n1 n4, found with n7",
           "host-moved      n7: expected with n2 n5, found with n6"}},
     };
-    struct nt_map *r = read_dot(healthy);
+    SCOPED(map) *r = read_dot(healthy);
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
-        struct nt_map *map = read_dot(table[k].found);
+        SCOPED(map) *map = read_dot(table[k].found);
         differ_by(map, r, table[k].line, table[k].lines);
-        nt_map_destroy(map);
     }
-    nt_map_destroy(r);
 }
 
 /* A reference whose parts nothing joins is compared part by part, and is not the map's network. */
@@ -477,12 +438,10 @@ TEST(parts_of_a_reference_are_compared_each)
         "host-moved      n4: expected with n5 n6 n7, found with n1 n2 n3"};
     struct nt_map *map =
         read_dot("graph { n1--a; n2--a; n3--a; n4--a; n5--b; n6--b; n7--b; a--t; b--t }");
-    struct nt_map *same = read_dot("graph { n1--x; n2--x; n3--x; n4--x; n5--y; n6--y; n7--y }");
-    struct nt_map *other = read_dot("graph { n1--x; n2--x; n3--x; n4--y; n5--y; n6--y; n7--y }");
+    SCOPED(map) *same = read_dot("graph { n1--x; n2--x; n3--x; n4--x; n5--y; n6--y; n7--y }");
+    SCOPED(map) *other = read_dot("graph { n1--x; n2--x; n3--x; n4--y; n5--y; n6--y; n7--y }");
     differ_by(map, same, lines, 1);
     differ_by(map, other, lines, 2);
-    nt_map_destroy(other);
-    nt_map_destroy(same);
     nt_map_destroy(map);
 }
 
@@ -498,7 +457,7 @@ static struct nt_comparison *compared(const struct nt_model *found,
 /* Bufe 2014, section 3.3.3. Each pair of the star has two links of 0.5 us. */
 TEST(a_switch_and_a_full_mesh_are_the_same_if_no_pair_differs)
 {
-    struct nt_model *star = network_of("star:6"), *mesh = network_of("fullmesh:6");
+    SCOPED(model) *star = network_of("star:6"), *mesh = network_of("fullmesh:6");
     for (size_t h = 0; h < 6; h++)
         mesh->overhead_us[h] = 0;
     for (size_t k = 0; k < mesh->links; k++)
@@ -537,8 +496,6 @@ TEST(a_switch_and_a_full_mesh_are_the_same_if_no_pair_differs)
     c = compared(star, mesh);
     assert_above(c->differences, 0);
     nt_comparison_destroy(c);
-    nt_model_destroy(star);
-    nt_model_destroy(mesh);
 }
 
 TEST(a_cycle_that_was_not_found_is_a_difference)
@@ -559,8 +516,8 @@ TEST(a_cycle_that_was_not_found_is_a_difference)
 /* A link on a cycle has no hosts below it: its two ends name it. */
 TEST(a_slow_link_on_a_cycle_is_named_by_its_ends)
 {
-    struct nt_map *was = named(network_of("ring:5,hosts=3"));
-    struct nt_map *is = named(network_of("ring:5,hosts=3"));
+    SCOPED(map) *was = named(network_of("ring:5,hosts=3"));
+    SCOPED(map) *is = named(network_of("ring:5,hosts=3"));
     uint32_t a = switch_of(is->model, 0), b = switch_of(is->model, 3);
     for (size_t k = 0; k < is->model->links; k++) {
         struct nt_link *l = &is->model->link[k];
@@ -570,8 +527,6 @@ TEST(a_slow_link_on_a_cycle_is_named_by_its_ends)
     static const char *const lines[] = {"link-slow       link from switch over n1 n2 n3 to switch "
                                         "over n4 n5 n6: expected 0.25 us, found 0.75 us"};
     differ_by(is, was, lines, 1);
-    nt_map_destroy(is);
-    nt_map_destroy(was);
 }
 
 /* Where a switch was not found, the links beside it are longer: no cable is. */
@@ -579,7 +534,7 @@ TEST(a_missing_switch_makes_no_link_slow)
 {
     static const char *const lines[] = {
         "switch-missing  switch over n1 n2 n3 n4 n5 n6: expected there, found none"};
-    struct nt_map *was = named(network_of(PODS)), *is = named(network_of(PODS));
+    SCOPED(map) *was = named(network_of(PODS)), *is = named(network_of(PODS));
     uint32_t pod = switch_of(was->model, 0), top = 0;
     struct nt_link *up = &was->model->link[uplink_of(was->model, 0)];
     pod = up->a == pod ? up->b : up->a;
@@ -598,8 +553,6 @@ TEST(a_missing_switch_makes_no_link_slow)
         }
     }
     differ_by(is, was, lines, 1);
-    nt_map_destroy(is);
-    nt_map_destroy(was);
 }
 
 /* ---- the published measures ---- */
@@ -618,15 +571,12 @@ TEST(similarity_of_a_regular_network)
         m->link[k].latency_us = 1;
         m->link[k].probability = p[k];
     }
-    struct nt_map *map = named(m);
-    struct nt_map *r = read_dot("graph g { n1 -- n2 -- n3 -- n4 -- n1 [label=\"8\"]; }");
+    SCOPED(map) *map = named(m);
+    SCOPED(map) *r = read_dot("graph g { n1 -- n2 -- n3 -- n4 -- n1 [label=\"8\"]; }");
     assert_int_equal(r->model->switches, 0);
-    struct nt_reference_match *a = held(map, r);
+    SCOPED(reference_match) *a = held(map, r);
     assert_near(a->comparison->similarity_percent, 57.5);
     assert_near(a->comparison->common_percent, 60); /* 3 of 5 */
-    nt_reference_match_destroy(a);
-    nt_map_destroy(map);
-    nt_map_destroy(r);
 }
 
 /* Nine links, of which the six to hosts and one uplink (probability 0.9) were found; four hosts
@@ -644,15 +594,13 @@ TEST(similarity_of_a_hierarchical_network)
     m->link[6].a = 6;
     m->link[6].b = 7;
     m->link[6].probability = 0.9;
-    struct nt_map *map = named(m);
+    SCOPED(map) *map = named(m);
     struct nt_map *r = read_dot("graph { n1--a; n2--a; n3--b; n4--b; n5--c; n6--c; a--t; b--t; "
                                 "c--t }");
-    struct nt_reference_match *a = held(map, r);
+    SCOPED(reference_match) *a = held(map, r);
     assert_near(a->comparison->similarity_percent, 100 * (2 + 4 * 0.5 + 0.9) / 9);
     assert_near(a->comparison->common_percent, 100.0 * (2 + 4 * 0.5 + 1) / 9);
     assert_int_equal(a->comparison->differences, 2); /* b and c */
-    nt_reference_match_destroy(a);
-    nt_map_destroy(map);
     nt_map_destroy(r);
 }
 
@@ -686,7 +634,7 @@ TEST(redistribution_by_hand)
         m->link[k].b = 3;
         m->link[k].latency_us = k + 1;
     }
-    struct nt_map *map = named(m);
+    SCOPED(map) *map = named(m);
     struct nt_map *r = read_dot("graph { n1 -- s1 [label=8]; n2 -- s1 [label=4];\n"
                                 "n3 -- s2 [label=8]; s1 -- s2 [label=2]; n9 -- s2 [label=8] }");
     struct nt_reference_match *a = held(map, r);
@@ -717,7 +665,6 @@ TEST(redistribution_by_hand)
     assert_null(strstr(text, "ff\""));
     free(text);
     nt_reference_match_destroy(a);
-    nt_map_destroy(map);
     nt_map_destroy(r);
 }
 
@@ -730,21 +677,17 @@ TEST(two_sweeps_of_one_network_are_the_same)
     enum { SPECS = sizeof specs / sizeof *specs };
     size_t differ = 0, pairs = draws(80, 200);
     for (uint64_t k = 0; k < pairs; k++) {
-        struct nt_model *m = network_of(specs[k % SPECS]);
+        SCOPED(model) *m = network_of(specs[k % SPECS]);
         double sd = 0.01 + 0.04 * (double)(k / SPECS) / (double)(pairs / SPECS - 1);
-        struct nt_map *first = sweep(m, sd, 1000 + 2 * k, UINT32_MAX);
-        struct nt_map *second = sweep(m, sd, 1001 + 2 * k, UINT32_MAX);
-        struct nt_reference_match *a = held(second, first);
+        SCOPED(map) *first = sweep(m, sd, 1000 + 2 * k, UINT32_MAX);
+        SCOPED(map) *second = sweep(m, sd, 1001 + 2 * k, UINT32_MAX);
+        SCOPED(reference_match) *a = held(second, first);
         if (nt_comparison_report_differs(a)) {
             char *text = in_words(a);
             print_message("%s, noise %.3f, pair %d: %s", specs[k % SPECS], sd, (int)k, text);
             free(text);
             differ++;
         }
-        nt_reference_match_destroy(a);
-        nt_map_destroy(first);
-        nt_map_destroy(second);
-        nt_model_destroy(m);
     }
     assert_int_equal(differ, 0);
 }
@@ -777,7 +720,7 @@ TEST(rates_two_sweeps_of_one_network_are_the_same)
     size_t differ[2] = {0, 0};
     for (uint64_t k = 0; k < PAIRS; k++) {
         double sd = 0.005 + 0.045 * (double)k / PAIRS;
-        struct nt_network *net = rates_network(&healthy[k % TREES], k);
+        SCOPED(network) *net = rates_network(&healthy[k % TREES], k);
         struct rates_run one = rates_sweep(net, NULL, sd, 1000 + 2 * k);
         struct rates_run two = rates_sweep(net, NULL, sd, 1001 + 2 * k);
         for (int t = 0; t < 2; t++) {
@@ -787,7 +730,6 @@ TEST(rates_two_sweeps_of_one_network_are_the_same)
         }
         rates_run_fini(&one);
         rates_run_fini(&two);
-        nt_network_destroy(net);
     }
     assert_int_equal(differ[0], 0);
     assert_in_range(differ[1], 0, 2); /* 0.1 % a pair is the claim */
@@ -798,7 +740,7 @@ TEST(a_link_at_half_its_rate_is_found_and_nothing_else)
 {
     size_t tried = 0, found = 0, other = 0;
     for (size_t k = 0; k < TREES; k++) {
-        struct nt_network *net = rates_network(&healthy[k], k);
+        SCOPED(network) *net = rates_network(&healthy[k], k);
         struct rates_run was = rates_sweep(net, NULL, 0.02, 5);
         for (size_t arc = 0; arc < 2 * was.truth->links; arc += 5) {
             net->arc[arc].rate_MBps /= 2;
@@ -818,7 +760,6 @@ TEST(a_link_at_half_its_rate_is_found_and_nothing_else)
             net->arc[arc].rate_MBps *= 2;
         }
         rates_run_fini(&was);
-        nt_network_destroy(net);
     }
     assert_in_range(tried, 30, 1000);
     assert_int_equal(other, 0);
@@ -911,7 +852,7 @@ TEST(a_difference_is_as_sure_as_its_switch)
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
         struct nt_map *map = support_read_dot(table[k].found),
                       *r = support_read_dot(table[k].reference);
-        struct nt_reference_match *a;
+        SCOPED(reference_match) *a;
         map->model->confidence = table[k].confidence;
         for (size_t e = 0; e < map->model->links; e++)
             if (map->model->link[e].a >= map->model->hosts)
@@ -921,7 +862,6 @@ TEST(a_difference_is_as_sure_as_its_switch)
         assert_in_range(c->differences, 1, 2);
         assert_int_equal(c->difference[0].kind, table[k].kind);
         assert_close(c->difference[0].confidence, table[k].expected, 1e-9);
-        nt_reference_match_destroy(a);
         nt_map_destroy(map);
         nt_map_destroy(r);
     }
@@ -947,10 +887,9 @@ static struct nt_map *pods(void)
 
 static void remarks_of(const struct nt_map *is, const struct nt_map *was, struct nt_remarks *out)
 {
-    struct nt_reference_match *match;
+    SCOPED(reference_match) *match;
     must(nt_reference_match_create(is, was, 0.25, &match, &err));
     must(nt_remarks_create(match, is, was, out, &err));
-    nt_reference_match_destroy(match);
 }
 
 static const struct nt_remark *begins_with(const struct nt_remarks *all, const char *words)
@@ -969,7 +908,7 @@ static void at_link(const uint32_t at[2], const struct nt_link *l)
 
 TEST(hosts_links_and_uplinks)
 {
-    struct nt_map *was = pods(), *is = pods();
+    SCOPED(map) *was = pods(), *is = pods();
     struct nt_link *link = is->model->link;
     link[18 + 1].latency_us *= 3; /* of n4 n5 n6 */
     link[16].latency_us *= 3;
@@ -987,14 +926,12 @@ TEST(hosts_links_and_uplinks)
     at_link(cable->in_map, &link[16]);
     at_link(cable->in_reference, &was->model->link[16]);
     nt_remarks_fini(&all);
-    nt_map_destroy(is);
-    nt_map_destroy(was);
 }
 
 /* Where one of the two has nothing like it there is no place. */
 TEST(switches_and_missing_hosts)
 {
-    struct nt_map *was = pods(), *is = pods();
+    SCOPED(map) *was = pods(), *is = pods();
     struct nt_model *m = is->model;
     for (size_t k = 3; k < 6; k++)
         m->link[k].b = m->link[0].b; /* n4 n5 n6 on the leaf of n1 n2 n3 */
@@ -1012,8 +949,6 @@ TEST(switches_and_missing_hosts)
                         all.remark[k].in_map[0] >= m->hosts);
         }
     nt_remarks_fini(&all);
-    nt_map_destroy(is);
-    nt_map_destroy(was);
 }
 
 RUN_TESTS

@@ -182,7 +182,7 @@ TEST(all_pairs_are_measured)
         show("sweep", &out);
         assert_string_equal(out.done, "ok");
         assert_int_equal(out.fallen, 0);
-        struct nt_samples *s = read_samples(&out);
+        SCOPED(samples) *s = read_samples(&out);
         assert_int_equal(s->hosts, n);
         assert_int_equal(s->status, NT_STATUS_OK);
         assert_int_equal(s->job.id, 42);
@@ -193,7 +193,6 @@ TEST(all_pairs_are_measured)
         assert_int_equal(endpoints->closed, n * (n - 1));
         /* one for the greetings, two for the first round, and fewer than one for each other */
         assert_true(n < 4 || out.gathers <= 3 + s->rounds / 2);
-        nt_samples_destroy(s);
         relay_fini(&out);
     }
     slower = 1;
@@ -215,7 +214,7 @@ static void check_loss(const char *what, struct relay_plan plan)
     assert_non_null(strstr(out.done, "n3"));
     assert_int_equal(out.fallen, 0);
     assert_below(out.seconds, plan.deadline_ms * 1e-3);
-    struct nt_samples *s = read_samples(&out);
+    SCOPED(samples) *s = read_samples(&out);
     assert_int_equal(s->hosts, 5);
     assert_int_equal(s->status, NT_STATUS_PARTIAL);
     assert_int_equal(pairs_without(s, 2), 6);
@@ -224,7 +223,6 @@ static void check_loss(const char *what, struct relay_plan plan)
     for (size_t h = 0; h < 5; h++)
         if (h != 2)
             assert_null(s->missing[h]);
-    nt_samples_destroy(s);
     relay_fini(&out);
 }
 
@@ -294,10 +292,9 @@ TEST(the_level_says_what_was_not_measured)
     relay_run(&plan, &out);
     slower = 1;
     assert_string_equal(out.done, "ok");
-    struct nt_samples *s = read_samples(&out);
+    SCOPED(samples) *s = read_samples(&out);
     assert_true(s->warnings >= 2);
     assert_non_null(strstr(s->warning[0], "shared hosts"));
-    nt_samples_destroy(s);
     relay_fini(&out);
 }
 
@@ -333,7 +330,7 @@ TEST(flows_that_block_each_other_lose_no_host)
         slower = 1;
         show("stuck flows", &out);
         assert_int_equal(out.fallen, 0);
-        struct nt_samples *s = read_samples(&out);
+        SCOPED(samples) *s = read_samples(&out);
         check_phases(s);
         size_t failed = 0;
         for (size_t k = 0; k < s->samples; k++)
@@ -343,7 +340,6 @@ TEST(flows_that_block_each_other_lose_no_host)
             assert_null(s->missing[h]);
         for (size_t k = 0; k < s->warnings; k++)
             assert_null(strstr(s->warning[k], "reached"));
-        nt_samples_destroy(s);
         relay_fini(&out);
     }
 }
@@ -376,14 +372,13 @@ TEST(a_host_without_a_link_makes_no_other_lost)
     relay_run(&plan, &out);
     slower = 1;
     show("a host without a link", &out);
-    struct nt_samples *s = read_samples(&out);
+    SCOPED(samples) *s = read_samples(&out);
     assert_true(count_kind(s, NT_SAMPLE_FAILED) > 0);
     for (size_t k = 0; k < s->warnings; k++)
         for (size_t h = 0; h < FADING; h++)
             assert_null(strstr(s->warning[k], s->host_name[h]));
     for (size_t h = 0; h < FADING; h++)
         assert_null(s->missing[h]);
-    nt_samples_destroy(s);
     relay_fini(&out);
 }
 
@@ -446,13 +441,12 @@ TEST(a_death_in_any_phase_costs_only_itself)
         assert_memory_equal(out.done, "partial ", 8);
         assert_int_equal(out.fallen, 0);
         assert_below(out.seconds, 3);
-        struct nt_samples *s = read_samples(&out);
+        SCOPED(samples) *s = read_samples(&out);
         assert_int_equal(pairs_without(s, 2), 6);
         for (size_t h = 0; h < 5; h++)
             if (h != 2)
                 assert_null(s->missing[h]);
         print_message("  %zu phases, the last is %s\n", s->phases, s->phase[s->phases - 1].name);
-        nt_samples_destroy(s);
         relay_fini(&out);
     }
 }

@@ -73,7 +73,7 @@ TEST(of_few_hosts_every_pair_decides)
 {
     for (size_t hosts = 2; hosts <= NT_DECIDING_PAIRS_FEW; hosts++)
         for (size_t most = 1; most <= ROUNDS_MAX; most *= 8) {
-            struct nt_model *m = leaves(hosts, NULL, NULL, 0);
+            SCOPED(model) *m = leaves(hosts, NULL, NULL, 0);
             struct nt_deciding_pairs d;
             assert_int_equal(nt_deciding_pairs_find(m, NULL, most, 1, &d, NULL), 0);
             check_rounds(&d, m, NULL, most);
@@ -81,7 +81,6 @@ TEST(of_few_hosts_every_pair_decides)
             assert_int_equal(d.rounds, rounds);
             assert_int_equal(d.deciding, rounds * (hosts / 2));
             nt_deciding_pairs_fini(&d);
-            nt_model_destroy(m);
         }
 }
 
@@ -89,7 +88,7 @@ TEST(of_few_hosts_every_pair_decides)
 TEST(pairs_that_the_model_asks_for_decide)
 {
     static const uint32_t asked[][2] = {{7, 30}, {11, 12}, {11, 25}, {11, 12}, {12, 25}};
-    struct nt_model *m = leaves(40, NULL, NULL, 0);
+    SCOPED(model) *m = leaves(40, NULL, NULL, 0);
     struct nt_deciding_pairs d;
     bool absent[HOSTS_MAX] = {[12] = true};
     ask(m, asked, 5);
@@ -104,12 +103,11 @@ TEST(pairs_that_the_model_asks_for_decide)
     assert_int_equal(d.deciding, 2);
     assert_int_equal(times(&d, 7, 30) + times(&d, 11, 25), 2);
     nt_deciding_pairs_fini(&d);
-    nt_model_destroy(m);
 }
 
 TEST(pairs_that_do_not_fit_decide)
 {
-    struct nt_model *m = leaves(40, NULL, NULL, 0);
+    SCOPED(model) *m = leaves(40, NULL, NULL, 0);
     struct nt_deciding_pairs d;
     free(m->pair_off);
     m->pair_off = calloc(1, sizeof *m->pair_off);
@@ -119,13 +117,12 @@ TEST(pairs_that_do_not_fit_decide)
     assert_int_equal(nt_deciding_pairs_find(m, NULL, ROUNDS_MAX, 1, &d, NULL), 0);
     assert_int_equal(times(&d, 20, 33), 1);
     nt_deciding_pairs_fini(&d);
-    nt_model_destroy(m);
 }
 
 TEST(without_switches_nothing_decides)
 {
     for (size_t hosts = 0; hosts <= 40; hosts += 20) {
-        struct nt_model *m;
+        SCOPED(model) *m;
         struct nt_deciding_pairs d;
         assert_int_equal(nt_model_create(hosts, 0, hosts, &m, NULL), 0);
         for (uint32_t h = 0; h < hosts; h++) {
@@ -136,7 +133,6 @@ TEST(without_switches_nothing_decides)
         assert_int_equal(d.rounds, 0);
         assert_int_equal(d.deciding, 0);
         nt_deciding_pairs_fini(&d);
-        nt_model_destroy(m);
     }
 }
 

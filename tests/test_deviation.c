@@ -27,8 +27,8 @@ static struct nt_deviation deviation_of(const struct nt_matrix *first,
 /* Differences 1, -2, 0, 3, 0, -1 of six directions. */
 TEST(equations_3_1_to_3_4)
 {
-    struct nt_matrix *a = matrix_of(3, (const float[]){0, 5, 4, 4, 0, 7, 6, 5, 0});
-    struct nt_matrix *b = matrix_of(3, (const float[]){0, 4, 6, 4, 0, 4, 6, 6, 0});
+    SCOPED(matrix) *a = matrix_of(3, (const float[]){0, 5, 4, 4, 0, 7, 6, 5, 0});
+    SCOPED(matrix) *b = matrix_of(3, (const float[]){0, 4, 6, 4, 0, 4, 6, 6, 0});
     struct nt_deviation d = deviation_of(a, b, 0.5);
     assert_int_equal(d.pairs, 6);
     assert_close(d.mean, 1.0 / 6, 1e-6);
@@ -46,15 +46,13 @@ TEST(equations_3_1_to_3_4)
     assert_int_equal(d.differing, 4);
     assert_true(d.pair[0].first == 4 && d.pair[0].second == 7); /* 3 of 4 is the largest share */
     nt_deviation_fini(&d);
-    nt_matrix_destroy(a);
-    nt_matrix_destroy(b);
 }
 
 /* A triangle against both directions: their mean, once. */
 TEST(one_triangle_is_enough)
 {
-    struct nt_matrix *a = matrix_of(2, (const float[]){0, 5, NAN, 0});
-    struct nt_matrix *b = matrix_of(2, (const float[]){0, 2, 4, 0});
+    SCOPED(matrix) *a = matrix_of(2, (const float[]){0, 5, NAN, 0});
+    SCOPED(matrix) *b = matrix_of(2, (const float[]){0, 2, 4, 0});
     struct nt_deviation d = deviation_of(a, b, 0);
     assert_int_equal(d.pairs, 1);
     assert_close(d.mean, 2, 1e-6);
@@ -63,8 +61,6 @@ TEST(one_triangle_is_enough)
     assert_int_equal(nt_deviation_init(&d, a, b, 0, &err), -1);
     assert_int_equal(err.kind, NT_ERR_INPUT);
     nt_deviation_fini(&d);
-    nt_matrix_destroy(a);
-    nt_matrix_destroy(b);
 }
 
 static struct nt_matrix *random_matrix(size_t n, uint64_t seed, double spread)
@@ -123,7 +119,7 @@ static size_t times(const char *text, const char *what)
 TEST(a_raster_of_many_hosts_shows_one_pair)
 {
     enum { HOSTS = 300 };
-    struct nt_matrix *a = random_matrix(HOSTS, 1, 1), *b = random_matrix(HOSTS, 2, 1);
+    SCOPED(matrix) *a = random_matrix(HOSTS, 1, 1), *b = random_matrix(HOSTS, 2, 1);
     static const char *name[HOSTS];
     for (size_t h = 0; h < HOSTS; h++)
         name[h] = "n";
@@ -146,8 +142,6 @@ TEST(a_raster_of_many_hosts_shows_one_pair)
                      1);
     free(text);
     nt_deviation_fini(&d);
-    nt_matrix_destroy(a);
-    nt_matrix_destroy(b);
 }
 
 RUN_TESTS

@@ -22,7 +22,7 @@ TEST(figures_within_their_errors_are_made_equal)
         {{1, 1, 1, 1, 1, 1.05}, 0.001, true, {1, 1, 1, 1, 1, 1.05}},
     };
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
-        struct nt_model *m, *alike;
+        SCOPED(model) *m, *alike;
         must(nt_model_create(6, 1, 6, &m, &err));
         for (uint32_t h = 0; h < 6; h++)
             m->link[h] = (struct nt_link){.a = h,
@@ -36,8 +36,6 @@ TEST(figures_within_their_errors_are_made_equal)
         for (size_t h = 0; h < 6; h++)
             if (fabs(alike->link[h].latency_us - table[k].to[h]) > 1e-9)
                 fail_msg("row %zu: link %zu has %g us", k, h, alike->link[h].latency_us);
-        nt_model_destroy(m);
-        nt_model_destroy(alike);
     }
 }
 
@@ -56,7 +54,7 @@ TEST(the_first_ranks_are_on_the_first_hosts)
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
         const uint32_t capacity[6] = {1, 1, 1, 1, 1, 1};
         uint32_t seats[6];
-        struct nt_model *m;
+        SCOPED(model) *m;
         must(nt_model_create(6, 2, 7, &m, &err));
         for (uint32_t h = 0; h < 7; h++)
             m->link[h] = (struct nt_link){.a = h,
@@ -69,7 +67,6 @@ TEST(the_first_ranks_are_on_the_first_hosts)
         for (size_t r = 0; r < 6; r++)
             if (seats[r] != table[k].is[r])
                 fail_msg("row %zu: rank %zu on host %u", k, r, seats[r]);
-        nt_model_destroy(m);
     }
 }
 
@@ -79,8 +76,8 @@ TEST(an_order_costs_what_it_did)
     struct nt_rng rng;
     nt_rng_init(&rng, 11);
     for (int turn = 0; turn < 200; turn++) {
-        struct nt_model *m = known_uneven(&rng);
-        struct nt_matrix *us;
+        SCOPED(model) *m = known_uneven(&rng);
+        SCOPED(matrix) *us;
         uint32_t *seats = calloc(m->hosts, sizeof *seats), *was = calloc(m->hosts, sizeof *was);
         uint32_t *capacity = calloc(m->hosts, sizeof *capacity);
         for (uint32_t h = 0; h < m->hosts; h++) {
@@ -95,8 +92,6 @@ TEST(an_order_costs_what_it_did)
             for (size_t b = 0; b < a; b++)
                 assert_close((double)nt_matrix_get(us, was[a], was[b]),
                              (double)nt_matrix_get(us, seats[a], seats[b]), 1e-5);
-        nt_matrix_destroy(us);
-        nt_model_destroy(m);
         free(seats);
         free(was);
         free(capacity);

@@ -32,7 +32,7 @@ static void draw(struct trial *t, uint64_t seed)
 /* The pairs by a plan. */
 static void begin(struct trial *t, struct nt_routes *routes, double redundancy, uint64_t seed)
 {
-    struct nt_plan *plan;
+    SCOPED(plan) *plan;
     struct nt_pair_index *index;
     *t = (struct trial){.routes = routes};
     t->truth = malloc(routes->links * sizeof *t->truth);
@@ -46,7 +46,6 @@ static void begin(struct trial *t, struct nt_routes *routes, double redundancy, 
     for (size_t i = 0; i < plan->pairs; i++)
         t->measured.pair[i] = nt_pair_index_find(index, plan->pair[i][0], plan->pair[i][1]);
     nt_pair_index_destroy(index);
-    nt_plan_destroy(plan);
 }
 
 static void measure(struct trial *t, double sd)
@@ -109,7 +108,7 @@ TEST(the_papers_example_gives_the_papers_figures)
                  {2, 4, 41, 0}, {2, 5, 40, 0}, {3, 4, 40, 0}, {3, 5, 39, 0}, {4, 5, 21, 0}};
     static const double expected[8] = {3.5, 4.5, NAN, NAN, 6.5, 6, 5.5, 5};
     struct nt_routes_builder *b;
-    struct nt_routes *r = NULL;
+    SCOPED(routes) *r = NULL;
     uint32_t pair[7];
     double latency[7];
     struct nt_measured measured = {.pair = pair, .latency_us = latency};
@@ -145,7 +144,6 @@ TEST(the_papers_example_gives_the_papers_figures)
     for (size_t p = 0; p < 15; p++)
         assert_close(e->pair_latency[p].us, table[p].rtt / 2, 1e-9);
     nt_estimate_destroy(e);
-    nt_routes_destroy(r);
 }
 
 /* A nominal 95 % must be one, with and without wrong measurements. */
@@ -274,7 +272,7 @@ TEST(each_way_is_known_if_its_links_are)
     static const size_t links[4] = {1, 1, 2, 1};
     const double truth[3] = {1, 2, 9};
     struct nt_routes_builder *b;
-    struct nt_routes *routes;
+    SCOPED(routes) *routes;
     struct nt_estimate *e;
     double us[3] = {truth[0], truth[1], (truth[0] + truth[1] + truth[2]) / 2};
     uint32_t pair[3] = {0, 1, 2};
@@ -292,7 +290,6 @@ TEST(each_way_is_known_if_its_links_are)
     assert_close(e->way[2][1].us, 9, 1e-9);
     nt_estimate_destroy(e);
     nt_routes_builder_destroy(b);
-    nt_routes_destroy(routes);
 }
 
 /* The paper's own network: rank 15 of round trips over 16 links, no way of a pair whose paths

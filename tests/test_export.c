@@ -29,7 +29,7 @@ static struct nt_map *small_map(void)
 
 TEST(tgf_is_as_published)
 {
-    struct nt_map *map = small_map();
+    SCOPED(map) *map = small_map();
     char *text;
     must(nt_export_tgf(map, &text, NULL, &err));
     assert_string_equal(text, "1 a\n2 b\n3 c\n4 d\n5 s1\n6 s2\n#\n"
@@ -37,7 +37,6 @@ TEST(tgf_is_as_published)
                               "2 5 l: 2.5\n5 2 l: 2.5\n3 6 l: 3.5\n6 3 l: 3.5\n"
                               "5 6 l: 4.5\n6 5 l: 4.5\n");
     free(text);
-    nt_map_destroy(map);
 }
 
 static size_t times(const char *text, const char *what)
@@ -88,13 +87,12 @@ TEST(one_way_links_keep_their_direction)
 TEST(tgf_of_single_lines_is_no_one_way_network)
 {
     static const char text[] = "1 a\n2\n3 s\n#\n1 3 l: 1 t: 500\n2 3 cable\n";
-    struct nt_map *map = NULL;
+    SCOPED(map) *map = NULL;
     must(nt_import_tgf("f", text, sizeof text - 1, &map, &err));
     assert_true(map->model->hosts == 2 && map->model->switches == 1);
     assert_string_equal(map->host_name[1], "2");
     assert_false(map->model->link[0].simplex);
     assert_true(map->model->link[0].latency_us == 1 && map->model->link[0].bandwidth_MBps == 500);
-    nt_map_destroy(map);
 }
 
 TEST(wrong_tgf_names_its_line)
@@ -123,7 +121,7 @@ TEST(wrong_tgf_names_its_line)
 /* Two packages of a memory node and two cores each; only a is known inside. */
 TEST(hosts_are_opened_up)
 {
-    struct nt_map *map = small_map(), *whole;
+    SCOPED(map) *map = small_map(), *whole;
     char *text;
     map->machines = 1;
     map->machine = calloc(1, sizeof *map->machine);
@@ -152,13 +150,11 @@ TEST(hosts_are_opened_up)
             way += whole->model->link[k].latency_us;
     }
     assert_close(2 * way, 0.2, 1e-9);
-    nt_map_destroy(whole);
-    nt_map_destroy(map);
 }
 
 TEST(slurm_gets_hosts_or_switches_but_not_both)
 {
-    struct nt_map *map = small_map();
+    SCOPED(map) *map = small_map();
     char *text;
     must(nt_export_topology_conf(map, &text, NULL, &err));
     assert_string_equal(text, "# topology/tree, found by nettopo\n"
@@ -169,7 +165,6 @@ TEST(slurm_gets_hosts_or_switches_but_not_both)
     must(nt_export_topology_yaml(map, &text, NULL, &err));
     assert_non_null(strstr(text, "      - switch: s2\n        children: s1,s2-hosts\n"));
     free(text);
-    nt_map_destroy(map);
 }
 
 /* Both ends of the only link between switches divide the hosts in the same way. */
@@ -184,7 +179,7 @@ TEST(what_is_not_sure_is_pale)
                  {0.6, "\"probability 60 %\"", "#8c8c8c"},
                  {0.5, "\"probability 50 %\"", "#8c8c8c"}};
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
-        struct nt_map *map = small_map();
+        SCOPED(map) *map = small_map();
         char *text;
         for (size_t l = 0; l < map->model->links; l++)
             if (map->model->link[l].a >= map->model->hosts)
@@ -201,13 +196,12 @@ TEST(what_is_not_sure_is_pale)
         must(nt_export_graphml(map, &text, NULL, &err));
         assert_int_equal(times(text, "<data key=\"support\">"), 2);
         free(text);
-        nt_map_destroy(map);
     }
 }
 
 TEST(what_is_no_tree_is_refused)
 {
-    struct nt_map *map = small_map();
+    SCOPED(map) *map = small_map();
     char *text = NULL;
     map->model->link[2].b = 0; /* c hangs on host a */
     assert_int_equal(nt_export_topology_conf(map, &text, NULL, &err), -1);
@@ -215,13 +209,12 @@ TEST(what_is_no_tree_is_refused)
     map->model->link[2].a = 4; /* and now a link stands twice */
     assert_int_equal(nt_export_topology_conf(map, &text, NULL, &err), -1);
     assert_null(text);
-    nt_map_destroy(map);
 }
 
 /* A tree is laid out as one, and what is worse is red; other networks by distances. */
 TEST(dot_has_a_layout_for_trees_and_red_for_worse)
 {
-    struct nt_map *map = small_map();
+    SCOPED(map) *map = small_map();
     char *text;
     map->model->link[0].suspect = map->model->link[0].at_least = true;
     must(nt_export_dot(map, NULL, &text, NULL, &err));
@@ -236,12 +229,11 @@ TEST(dot_has_a_layout_for_trees_and_red_for_worse)
     must(nt_export_dot(map, NULL, &text, NULL, &err));
     assert_int_equal(times(text, "layout=neato"), 1);
     free(text);
-    nt_map_destroy(map);
 }
 
 TEST(absent_is_not_zero)
 {
-    struct nt_map *map = small_map();
+    SCOPED(map) *map = small_map();
     char *text;
     must(nt_export_dot(map, NULL, &text, NULL, &err));
     assert_non_null(strstr(text,
@@ -254,7 +246,6 @@ TEST(absent_is_not_zero)
     assert_null(strstr(text, "nan"));
     assert_non_null(strstr(text, "<data key=\"bandwidth_back_MBps\">500</data>"));
     free(text);
-    nt_map_destroy(map);
 }
 
 RUN_TESTS

@@ -37,8 +37,8 @@ TEST(the_host_at_fault_is_lost_and_no_other)
 {
     for (size_t n = 3; n <= 12; n++)
         for (uint32_t at_fault = 0; at_fault < n; at_fault++) {
-            struct nt_membership *membership = membership_of(n);
-            struct nt_planner *planner = NULL;
+            SCOPED(membership) *membership = membership_of(n);
+            SCOPED(planner) *planner = NULL;
             struct nt_order order;
             unsigned failures = 0;
             const struct nt_sweep_setup setup = {n, NULL, 3, 1, 1, 0};
@@ -59,14 +59,12 @@ TEST(the_host_at_fault_is_lost_and_no_other)
             assert_int_equal(failures, 2);
             assert_non_null(membership->lost[at_fault]);
             assert_int_equal(nt_membership_online(membership), n - 1);
-            nt_planner_destroy(planner);
-            nt_membership_destroy(membership);
         }
 }
 
 TEST(one_failing_pair_loses_no_host)
 {
-    struct nt_membership *membership = membership_of(4);
+    SCOPED(membership) *membership = membership_of(4);
     uint32_t lost;
     for (int pass = 0; pass < 10; pass++) {
         nt_suspicion_note_pair(membership, 0, 1, false, &lost);
@@ -75,13 +73,12 @@ TEST(one_failing_pair_loses_no_host)
         nt_suspicion_note_pair(membership, 1, 3, true, &lost);
         assert_int_equal(lost, NT_NO_INDEX);
     }
-    nt_membership_destroy(membership);
 }
 
 /* One of the two has been cleared in between, the other had no partner: it is no second witness. */
 TEST(the_same_pair_again_loses_no_host)
 {
-    struct nt_membership *membership = membership_of(4);
+    SCOPED(membership) *membership = membership_of(4);
     uint32_t lost;
     for (int pass = 0; pass < 10; pass++) {
         nt_suspicion_note_pair(membership, 0, 1, false, &lost);
@@ -90,13 +87,12 @@ TEST(the_same_pair_again_loses_no_host)
     }
     nt_suspicion_note_pair(membership, 3, 1, false, &lost); /* a second host does not reach it */
     assert_int_equal(lost, 1);
-    nt_membership_destroy(membership);
 }
 
 /* The same two fail with each other and with no others: both are suspect, neither is lost. */
 TEST(one_failing_pair_alone_makes_both_suspect)
 {
-    struct nt_membership *membership = membership_of(4);
+    SCOPED(membership) *membership = membership_of(4);
     uint32_t lost;
     assert_false(nt_suspicion_is_mutual(membership, 1, 3, 1));
     for (unsigned pass = 1; pass < 300; pass++) {
@@ -116,13 +112,12 @@ TEST(one_failing_pair_alone_makes_both_suspect)
     assert_int_equal(nt_membership_set_lost(membership, 1, "no answer", NULL), 0);
     assert_int_equal(nt_suspicion_find_prober(membership), NT_NO_INDEX);
     assert_false(nt_suspicion_is_mutual(membership, 1, 3, 1));
-    nt_membership_destroy(membership);
 }
 
 /* A host that reached none of several probes no others, and its next failure is its own. */
 TEST(a_suspect_probes_no_others)
 {
-    struct nt_membership *membership = membership_of(4);
+    SCOPED(membership) *membership = membership_of(4);
     uint32_t lost;
     nt_suspicion_add(membership, 0);
     assert_int_equal(nt_suspicion_find_prober(membership), 1);
@@ -131,7 +126,6 @@ TEST(a_suspect_probes_no_others)
     nt_suspicion_note_pair(membership, 0, 3, true, &lost);
     assert_int_equal(lost, NT_NO_INDEX);
     assert_int_equal(nt_suspicion_find_prober(membership), 0);
-    nt_membership_destroy(membership);
 }
 
 /* ---- the detector, with probes over a network that is made up ---- */
@@ -193,25 +187,23 @@ TEST(an_indirect_probe_finds_the_host_at_fault)
 {
     for (uint32_t at_fault = 1; at_fault <= 2; at_fault++) {
         struct made_up m;
-        struct nt_membership *membership = made_up_begin(&m, 5);
+        SCOPED(membership) *membership = made_up_begin(&m, 5);
         m.down[at_fault] = true;
         flows_fail(&m);
         assert_string_equal(membership->lost[at_fault],
                             "not reached by two hosts, last in round 7");
         assert_int_equal(m.lost, 1);
         assert_int_equal(m.probes, 3); /* the third by one that has not met it */
-        nt_membership_destroy(membership);
     }
 }
 
 TEST(two_hosts_that_a_third_reaches_stay_online)
 {
     struct made_up m;
-    struct nt_membership *membership = made_up_begin(&m, 5);
+    SCOPED(membership) *membership = made_up_begin(&m, 5);
     flows_fail(&m);
     assert_int_equal(m.lost, 0);
     assert_false(nt_suspicion_is_mutual(membership, 1, 2, 1));
-    nt_membership_destroy(membership);
 }
 
 /* Its ways to two hosts are closed, and it has a network: a third one reports it. */
@@ -221,7 +213,7 @@ TEST(a_host_that_two_do_not_reach_stays_online)
     struct nt_order order = {.kind = NT_ORDER_LATENCY, .pairs = 1, .pair = pair};
     for (uint32_t blocked = 2; blocked <= 3; blocked++) {
         struct made_up m;
-        struct nt_membership *membership = made_up_begin(&m, 5);
+        SCOPED(membership) *membership = made_up_begin(&m, 5);
         m.blocked = blocked;
         m.down[0] = blocked == 3; /* then nobody reaches it */
         nt_failure_note_pair(&m.detector, 1, 4, false);
@@ -231,7 +223,6 @@ TEST(a_host_that_two_do_not_reach_stays_online)
         assert_int_equal(membership->lost[4] != NULL, blocked == 3);
         assert_int_equal(m.probes, 1);
         assert_true(membership->suspicion[4] == 0 || membership->lost[4] != NULL);
-        nt_membership_destroy(membership);
     }
 }
 
@@ -239,25 +230,23 @@ TEST(a_host_that_two_do_not_reach_stays_online)
 TEST(a_prober_without_a_network_decides_nothing)
 {
     struct made_up m;
-    struct nt_membership *membership = made_up_begin(&m, 5);
+    SCOPED(membership) *membership = made_up_begin(&m, 5);
     m.down[0] = m.down[2] = true;
     flows_fail(&m);
     assert_null(membership->lost[0]);
     assert_null(membership->lost[1]);
     assert_non_null(membership->lost[2]);
     assert_int_equal(m.probes, 5);
-    nt_membership_destroy(membership);
 }
 
 TEST(a_host_that_does_not_report_is_lost)
 {
     struct made_up m;
-    struct nt_membership *membership = made_up_begin(&m, 5);
+    SCOPED(membership) *membership = made_up_begin(&m, 5);
     m.down[2] = m.stopped[2] = true;
     flows_fail(&m);
     assert_string_equal(membership->lost[2], "stopped answering in round 7");
     assert_int_equal(m.lost, 1);
-    nt_membership_destroy(membership);
 }
 
 /* 2 failed with 3, which then is lost: another failure of 2 is its first one, and what fails with a
@@ -266,7 +255,7 @@ TEST(what_a_lost_host_explains_makes_no_suspect)
 {
     static const bool unreported[MAX] = {[3] = true};
     struct made_up m;
-    struct nt_membership *membership = made_up_begin(&m, 5);
+    SCOPED(membership) *membership = made_up_begin(&m, 5);
     nt_failure_note_pair(&m.detector, 2, 3, false);
     assert_int_equal(nt_failure_note_reports(&m.detector, unreported, NULL), 0);
     assert_int_equal(membership->suspicion[2], 0);
@@ -275,13 +264,12 @@ TEST(what_a_lost_host_explains_makes_no_suspect)
     nt_failure_note_pair(&m.detector, 2, 4, false);
     assert_null(membership->lost[2]);
     assert_int_equal(m.lost, 1);
-    nt_membership_destroy(membership);
 }
 
 TEST(two_hosts_alone_try_again_before_one_is_lost)
 {
     struct made_up m;
-    struct nt_membership *membership = made_up_begin(&m, 3);
+    SCOPED(membership) *membership = made_up_begin(&m, 3);
     assert_int_equal(nt_membership_set_lost(membership, 0, "no answer", NULL), 0);
     m.down[2] = true;
     flows_fail(&m);
@@ -290,18 +278,16 @@ TEST(two_hosts_alone_try_again_before_one_is_lost)
     assert_int_equal(m.lost, 1);
     assert_string_equal(membership->lost[2], "not reached, last in round 7");
     assert_null(membership->lost[1]);
-    nt_membership_destroy(membership);
 }
 
 TEST(nobody_is_probed_when_the_time_is_over)
 {
     struct made_up m;
-    struct nt_membership *membership = made_up_begin(&m, 5);
+    SCOPED(membership) *membership = made_up_begin(&m, 5);
     m.over = m.down[2] = true;
     flows_fail(&m);
     assert_int_equal(m.lost, 0);
     assert_int_equal(m.probes, 0);
-    nt_membership_destroy(membership);
 }
 
 RUN_TESTS

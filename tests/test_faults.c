@@ -74,7 +74,7 @@ TEST(a_larger_class_shows_what_is_nearer)
         {12, 1, 2, (double)NAN, 0}, /* what is known too little of */
     };
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
-        struct nt_model *m = star(table[k].hosts, 1, table[k].relative);
+        SCOPED(model) *m = star(table[k].hosts, 1, table[k].relative);
         struct nt_fault f = {.others = 0};
         for (size_t h = 0; h < table[k].bad; h++)
             m->link[h].latency_us *= table[k].factor;
@@ -90,7 +90,6 @@ TEST(a_larger_class_shows_what_is_nearer)
             assert_true(f.others == 1 && f.other[0].kind == NT_FAULT_HOST_SLOW &&
                         f.other[0].a == f.part.a);
         }
-        nt_model_destroy(m);
     }
 }
 
@@ -103,7 +102,7 @@ TEST(a_host_alone_on_its_leaf_is_not_slow)
         size_t found;
     } table[] = {{true, 2.75, 0}, {true, 7, 1}, {false, 2.4, 0}, {false, 7, 1}};
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
-        struct nt_model *m;
+        SCOPED(model) *m;
         size_t switches = table[k].single ? 1 : 2;
         must(nt_model_create(14, switches, 13 + switches, &m, &err));
         m->tiers = (uint32_t)switches;
@@ -118,13 +117,12 @@ TEST(a_host_alone_on_its_leaf_is_not_slow)
         }
         if (find(m, NULL) != table[k].found)
             fail_msg("row %zu: %zu found", k, find(m, NULL));
-        nt_model_destroy(m);
     }
 }
 
 TEST(ways_of_a_narrow_link_are_one_finding)
 {
-    struct nt_model *m = star(12, 1, 0.01);
+    SCOPED(model) *m = star(12, 1, 0.01);
     struct nt_fault f;
     m->link[3].bandwidth_MBps = 60;
     assert_int_equal(find(m, &f), 1);
@@ -138,20 +136,18 @@ TEST(ways_of_a_narrow_link_are_one_finding)
     assert_true(f.way == NT_FAULT_DOWN);
     m->link[3].back_at_least = true; /* it may have more */
     assert_int_equal(find(m, &f), 0);
-    nt_model_destroy(m);
 }
 
 /* Others are at least as wide: the link with a value is narrower than comparable links. */
 TEST(bounds_show_what_is_usual)
 {
-    struct nt_model *m = star(6, 1, 0.01);
+    SCOPED(model) *m = star(6, 1, 0.01);
     struct nt_fault f;
     for (size_t k = 0; k < 6; k++)
         m->link[k].at_least = k != 2;
     m->link[2].bandwidth_MBps = m->link[2].bandwidth_back_MBps = 70;
     assert_int_equal(find(m, &f), 1);
     assert_true(f.part.a == 2 && f.way == NT_FAULT_BOTH);
-    nt_model_destroy(m);
 }
 
 /* A finding of 99 % confidence is false on less than one sound network in a hundred, whatever the
@@ -163,14 +159,13 @@ TEST(sound_networks_have_none)
     nt_rng_init(&rng, 7);
     for (size_t k = 0; k < networks; k++) {
         double relative = 0.005 + 0.1 * nt_rng_uniform(&rng), spread = 0.03 * nt_rng_uniform(&rng);
-        struct nt_model *m = star(2 + nt_rng_below(&rng, 63), 1, relative);
+        SCOPED(model) *m = star(2 + nt_rng_below(&rng, 63), 1, relative);
         struct nt_fault f = {.confidence = 0};
         for (size_t h = 0; h < m->links; h++)
             m->link[h].latency_us *=
                 exp(spread * nt_rng_normal(&rng)) * (1 + relative * nt_rng_normal(&rng));
         false_ones += find(m, &f) > 0;
         sure += f.confidence >= 0.99;
-        nt_model_destroy(m);
     }
     if (500 * sure > networks || 150 * false_ones > networks)
         fail_msg("%zu of %zu with a finding, %zu sure", false_ones, networks, sure);
@@ -184,7 +179,7 @@ TEST(uplinks_of_a_chain_are_not_slow)
     struct nt_rng rng;
     nt_rng_init(&rng, 3);
     for (size_t run = 0, runs = draws(40, 200); run < runs; run++) {
-        struct nt_model *m;
+        SCOPED(model) *m;
         struct nt_fault f = {.others = 0};
         double relative = 0.005 + 0.02 * nt_rng_uniform(&rng);
         must(nt_model_create(HOSTS, SWITCHES, HOSTS + SWITCHES - 1, &m, &err));
@@ -204,7 +199,6 @@ TEST(uplinks_of_a_chain_are_not_slow)
         size_t found = find(m, &f);
         if (found != 1 || (f.part.kind == NT_FAULT_LINK_SLOW && f.part.a != 4))
             fail_msg("run %zu: %zu found", run, found);
-        nt_model_destroy(m);
     }
 }
 
@@ -212,8 +206,8 @@ TEST(uplinks_of_a_chain_are_not_slow)
 TEST(a_narrow_host_link_is_found_in_matrices)
 {
     enum { HOSTS = 48, BAD = 17 };
-    struct nt_matrix *latency, *bandwidth;
-    struct nt_map *map;
+    SCOPED(matrix) *latency, *bandwidth;
+    SCOPED(map) *map;
     char name[HOSTS][8];
     const char *names[HOSTS];
     struct nt_rng rng;
@@ -238,9 +232,6 @@ TEST(a_narrow_host_link_is_found_in_matrices)
     assert_true(map->fault[0].way == NT_FAULT_BOTH && map->model->host_suspect[BAD]);
     assert_true(strncmp(line.text, "link-narrow n17 s", 17) == 0);
     free(line.text);
-    nt_map_destroy(map);
-    nt_matrix_destroy(latency);
-    nt_matrix_destroy(bandwidth);
 }
 
 /* 16 hosts on four leaves, one of them slower by a factor. */
@@ -258,8 +249,8 @@ TEST(a_host_that_is_slower_by_any_factor_is_found)
         names[i] = name[i];
     }
     for (size_t run = 0; run < runs; run++) {
-        struct nt_matrix *latency;
-        struct nt_map *map;
+        SCOPED(matrix) *latency;
+        SCOPED(map) *map;
         must(nt_matrix_create(HOSTS, NT_MATRIX_LATENCY_US, &latency, &err));
         for (size_t i = 0; i < HOSTS; i++)
             for (size_t j = 0; j < HOSTS; j++) {
@@ -271,8 +262,6 @@ TEST(a_host_that_is_slower_by_any_factor_is_found)
         must(nt_solve_measured(&input, &map, &err));
         found += map->faults == 1 && map->model->host_suspect[BAD];
         others += map->faults - map->model->host_suspect[BAD];
-        nt_map_destroy(map);
-        nt_matrix_destroy(latency);
     }
     if (10 * found < 9 * runs || others > 0)
         fail_msg("found in %zu of %zu, expected 9 in 10; %zu other findings", found, runs, others);
@@ -294,7 +283,7 @@ static struct nt_map *judged_map(void)
 
 TEST(findings_are_texts)
 {
-    struct nt_map *map = judged_map();
+    SCOPED(map) *map = judged_map();
     struct nt_strbuf line = {0}, cut = {0};
     assert_int_equal(map->faults, 2);
     assert_int_equal(map->warnings, 2);
@@ -313,14 +302,13 @@ TEST(findings_are_texts)
     assert_non_null(strstr(line.text, ";link-narrow e s1 3150/12500 MB/s 1.00"));
     free(line.text);
     free(cut.text);
-    nt_map_destroy(map);
 }
 
 /* was, in the text of a map, replaced by is: why is among what is wrong. */
 static void expect_refused(const char *text, const char *was, const char *is, const char *why)
 {
     struct nt_findings findings = {0};
-    struct nt_map *map = NULL;
+    SCOPED(map) *map = NULL;
     char *copy = strdup(text), *at = strstr(copy, was);
     assert_non_null(at);
     memcpy(at, is, strlen(is));
@@ -335,7 +323,6 @@ static void expect_refused(const char *text, const char *was, const char *is, co
     if (!said)
         fail_msg("%s: %s", is, findings.count > 0 ? findings.line[0] : "nothing");
     nt_findings_fini(&findings);
-    nt_map_destroy(map);
     free(copy);
 }
 
@@ -366,7 +353,7 @@ TEST(adapter_generations_are_texts)
 {
     static const char *const names[] = {"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l"};
     struct nt_model *m = star(12, 1, 0.01);
-    struct nt_map *map, *read;
+    SCOPED(map) *map, *read;
     char *text, *again, *page;
     size_t bytes;
     for (size_t h = 1; h < 12; h += 3) {
@@ -399,14 +386,12 @@ TEST(adapter_generations_are_texts)
     free(text);
     free(again);
     free(page);
-    nt_map_destroy(map);
-    nt_map_destroy(read);
 }
 
 /* Row to column: what one way takes longer is that way's. */
 TEST(a_way_is_slow_where_directions_are_measured)
 {
-    struct nt_model *m = star(6, 1, 0.01);
+    SCOPED(model) *m = star(6, 1, 0.01);
     struct nt_matrix *latency;
     struct nt_fault fault[NT_FAULTS_MAX];
     struct nt_rng rng;
@@ -431,7 +416,6 @@ TEST(a_way_is_slow_where_directions_are_measured)
         }
         nt_matrix_destroy(latency);
     }
-    nt_model_destroy(m);
 }
 
 /* In networks with cycles a host's own link is slow in all its pairs; another, in some of many
@@ -443,9 +427,9 @@ TEST(a_way_of_a_host_is_slow_in_graphs)
     const struct nt_measure_noise noise = {.sd = 0.01, .seed = 5};
     for (size_t k = 0; k < sizeof specs / sizeof *specs; k++)
         for (int way = 0; way < 4; way++) {
-            struct nt_network *net = made_network(specs[k]);
-            struct nt_model *m;
-            struct nt_matrix *latency;
+            SCOPED(network) *net = made_network(specs[k]);
+            SCOPED(model) *m;
+            SCOPED(matrix) *latency;
             struct nt_fault fault[NT_FAULTS_MAX];
             size_t count = 0, arc = 0;
             must(nt_network_truth(net, &m, &err));
@@ -470,9 +454,6 @@ TEST(a_way_of_a_host_is_slow_in_graphs)
                 assert_int_equal(fault[0].way, way == 1 ? NT_FAULT_UP : NT_FAULT_DOWN);
                 assert_close(fault[0].found - fault[0].expected, 1, 0.1);
             }
-            nt_matrix_destroy(latency);
-            nt_model_destroy(m);
-            nt_network_destroy(net);
         }
 }
 
@@ -752,7 +733,7 @@ static struct nt_fault fault[NT_FAULTS_MAX];
 /* Of hosts, and of a leaf's uplink, whose hosts all lose. */
 TEST(the_lossy_link_is_named)
 {
-    struct nt_model *m = known_tree(2, 2, 4, true, true, 3);
+    SCOPED(model) *m = known_tree(2, 2, 4, true, true, 3);
     size_t right = 0;
     for (uint64_t seed = 0; seed < SEEDS; seed++) {
         struct lossy at = {.link = (uint32_t)(seed * 7 % 20), .forth = 0.02, .back = 0.02};
@@ -763,37 +744,34 @@ TEST(the_lossy_link_is_named)
         assert_true(count == 0 || fault[0].found > 0.5);
     }
     assert_true(right >= SEEDS - 2);
-    nt_model_destroy(m);
 }
 
 TEST(one_way_is_told_by_flows)
 {
-    struct nt_model *m = known_tree(1, 2, 4, false, true, 1);
+    SCOPED(model) *m = known_tree(1, 2, 4, false, true, 1);
     for (int down = 0; down < 2; down++) {
         struct lossy at = {.link = 2, .forth = down ? 0 : 0.03, .back = down ? 0.03 : 0};
         assert_int_equal(losses_find(m, &at, 0, 5, fault), 1);
         assert_int_equal(fault[0].way, down ? NT_FAULT_DOWN : NT_FAULT_UP);
         assert_int_equal(fault[0].others, 1); /* the host */
     }
-    nt_model_destroy(m);
 }
 
 /* What all paths lose is usual. */
 TEST(what_is_usual_is_no_finding)
 {
-    struct nt_model *m = known_tree(2, 2, 4, true, true, 3);
+    SCOPED(model) *m = known_tree(2, 2, 4, true, true, 3);
     struct lossy none = {.link = UINT32_MAX};
     for (uint64_t seed = 0; seed < SEEDS; seed++) {
         assert_int_equal(losses_find(m, &none, 0.002, seed, fault), 0);
         assert_int_equal(losses_find(m, &none, 0, seed, fault), 0);
     }
-    nt_model_destroy(m);
 }
 
 /* A burst on one path is no link. */
 TEST(one_path_is_not_enough)
 {
-    struct nt_model *m = known_tree(1, 2, 4, false, true, 1);
+    SCOPED(model) *m = known_tree(1, 2, 4, false, true, 1);
     struct lossy none = {.link = UINT32_MAX};
     struct nt_loss_count seen[256];
     struct nt_rng rng;
@@ -803,13 +781,12 @@ TEST(one_path_is_not_enough)
     seen[3].again = 40;
     must(nt_losses_find(m, seen, n, fault, &count, &err));
     assert_int_equal(count, 0);
-    nt_model_destroy(m);
 }
 
 /* A narrow link drops what comes too fast; a lossy one is slow for flows. */
 TEST(a_narrow_link_is_one_finding)
 {
-    struct nt_model *m = known_tree(1, 2, 4, false, true, 1);
+    SCOPED(model) *m = known_tree(1, 2, 4, false, true, 1);
     struct lossy at = {.link = 1, .forth = 0.03, .back = 0.03};
     struct nt_loss_count seen[256];
     struct nt_rng rng;
@@ -831,14 +808,13 @@ TEST(a_narrow_link_is_one_finding)
         assert_int_equal(fault[0].other[pings ? 0 : fault[0].others - 1].kind,
                          pings ? NT_FAULT_HOST_SLOW : NT_FAULT_LINK_LOSSY);
     }
-    nt_model_destroy(m);
 }
 
 /* The lines of a record, to the map's findings. */
 TEST(a_record_has_what_was_sent_again)
 {
-    struct nt_samples *s;
-    struct nt_map *map;
+    SCOPED(samples) *s;
+    SCOPED(map) *map;
     char name[8];
     must(nt_samples_create(&s, &err));
     for (int h = 0; h < 6; h++) {
@@ -865,8 +841,6 @@ TEST(a_record_has_what_was_sent_again)
     assert_string_equal(map->host_name[map->fault[0].part.a], "n4");
     assert_close(map->fault[0].found, 100 * 4 / 120.0, 0.01);
     assert_true(map->warnings == 1 && strstr(map->warning[0], "loses messages") != NULL);
-    nt_map_destroy(map);
-    nt_samples_destroy(s);
 }
 
 /* ---- rails ---- */
@@ -946,9 +920,8 @@ TEST(a_fault_on_one_rail_is_its_cable_on_all_the_host)
         const struct expected *e = &cases[k];
         size_t right = 0, sweeps = draws(8, 20);
         for (uint64_t seed = 1; seed <= sweeps; seed++) {
-            struct nt_map *map = sweep(TWO_RAILS, e->rail, e->latency, e->rate, seed);
+            SCOPED(map) *map = sweep(TWO_RAILS, e->rail, e->latency, e->rate, seed);
             right += is_found(map, e);
-            nt_map_destroy(map);
         }
         if (20 * right < 19 * sweeps)
             fail_msg("case %zu: %zu of %zu", k, right, sweeps);
@@ -958,37 +931,34 @@ TEST(a_fault_on_one_rail_is_its_cable_on_all_the_host)
 TEST(sound_rails_have_no_finding)
 {
     for (uint64_t seed = 1; seed <= draws(8, 20); seed++) {
-        struct nt_map *map = sweep(TWO_RAILS, NO_RAIL, 1, 1, seed);
+        SCOPED(map) *map = sweep(TWO_RAILS, NO_RAIL, 1, 1, seed);
         assert_int_equal(map->faults, 0);
-        nt_map_destroy(map);
     }
 }
 
 TEST(with_one_rail_the_host_is_an_alternative)
 {
-    struct nt_map *map = sweep("tree:2x8", 0, 1, 0.4, 1);
+    SCOPED(map) *map = sweep("tree:2x8", 0, 1, 0.4, 1);
     assert_int_equal(map->faults, 1);
     assert_int_equal(map->fault[0].part.kind, NT_FAULT_LINK_NARROW);
     assert_int_equal(map->fault[0].others, 1);
     assert_string_equal(map->fault[0].rail, "");
-    nt_map_destroy(map);
 }
 
 TEST(the_sentence_names_the_rail)
 {
-    struct nt_map *map = sweep(TWO_RAILS, 1, 1, 0.4, 1);
+    SCOPED(map) *map = sweep(TWO_RAILS, 1, 1, 0.4, 1);
     bool told = false;
     for (size_t k = 0; k < map->warnings; k++)
         told = told || strstr(map->warning[k], " is narrow on rail rail1: ");
     assert_true(told);
-    nt_map_destroy(map);
 }
 
 /* What is written is read again, of a slow host too. */
 TEST(the_map_keeps_rail_and_unit)
 {
     for (int rail = BOTH_RAILS; rail <= 0; rail++) {
-        struct nt_map *map = sweep(TWO_RAILS, rail, 1, 0.4, 1), *again;
+        SCOPED(map) *map = sweep(TWO_RAILS, rail, 1, 0.4, 1), *again;
         char *text, *second;
         size_t bytes;
         must(nt_map_write(map, false, &text, &bytes, &err));
@@ -999,8 +969,6 @@ TEST(the_map_keeps_rail_and_unit)
         assert_string_equal(text, second);
         free(text);
         free(second);
-        nt_map_destroy(map);
-        nt_map_destroy(again);
     }
 }
 

@@ -42,19 +42,16 @@ static size_t wrong_of(const struct job_shape *shape, bool wide, size_t networks
         struct nt_rng rng;
         struct job_groups truth, map;
         nt_rng_init(&rng, 100 * s + shape->hosts);
-        struct nt_model *network = job_few(shape, s % 4 == 3, &rng);
+        SCOPED(model) *network = job_few(shape, s % 4 == 3, &rng);
         if (wide)
             draw_wide_lengths(network, &rng);
-        struct nt_matrix *x = job_measure(network, &(struct job_noise){0}, &rng);
-        struct nt_model *m = infer(x);
+        SCOPED(matrix) *x = job_measure(network, &(struct job_noise){0}, &rng);
+        SCOPED(model) *m = infer(x);
         job_groups_of(network, &truth);
         job_groups_of(m, &map);
         wrong += !job_groups_same(&truth, &map);
         job_groups_fini(&truth);
         job_groups_fini(&map);
-        nt_matrix_destroy(x);
-        nt_model_destroy(network);
-        nt_model_destroy(m);
     }
     return wrong;
 }
@@ -96,8 +93,8 @@ TEST(test_four_hosts)
 {
     const uint32_t side[] = {1, 2};
     struct job_groups truth, map;
-    struct nt_matrix *x = job_four();
-    struct nt_model *m = infer(x);
+    SCOPED(matrix) *x = job_four();
+    SCOPED(model) *m = infer(x);
     job_groups_init(&truth, 4);
     truth.tree = true;
     job_groups_add(&truth, side, 2, 100, 1);
@@ -106,8 +103,6 @@ TEST(test_four_hosts)
     assert_below(m->rms_us, 1);
     job_groups_fini(&truth);
     job_groups_fini(&map);
-    nt_matrix_destroy(x);
-    nt_model_destroy(m);
 }
 
 /* The fit leaves over more than what could be distinguished: then the shape is not certain. */
@@ -119,17 +114,14 @@ TEST(test_misfit_is_not_sure)
         for (size_t s = 0; s < draws(6, 20) * shapes; s++) {
             struct nt_rng rng;
             nt_rng_init(&rng, s);
-            struct nt_model *network = job_few(&shape[s % shapes], false, &rng);
+            SCOPED(model) *network = job_few(&shape[s % shapes], false, &rng);
             struct job_noise noise = {.sd = 0.01 * (double)(s % 6)};
-            struct nt_matrix *x = job_measure(network, &noise, &rng);
-            struct nt_model *m = infer(x);
+            SCOPED(matrix) *x = job_measure(network, &noise, &rng);
+            SCOPED(model) *m = infer(x);
             if (m->rms_us > m->resolution_us && m->confidence >= 0.9)
                 fail_msg("%zu hosts, seed %zu: rms %.3f us over a resolution of %.3f, confidence "
                          "%.2f",
                          hosts, s, m->rms_us, m->resolution_us, m->confidence);
-            nt_matrix_destroy(x);
-            nt_model_destroy(network);
-            nt_model_destroy(m);
         }
     }
 }
@@ -180,9 +172,9 @@ TEST(test_pairs_of_eight)
     for (size_t s = 0; s < RUNS; s++) {
         struct nt_rng rng;
         nt_rng_init(&rng, s);
-        struct nt_model *network = known_balanced(2, fan, us);
-        struct nt_matrix *x = job_measure(network, &(struct job_noise){.sd = sd}, &rng);
-        struct nt_model *m = infer(x);
+        SCOPED(model) *network = known_balanced(2, fan, us);
+        SCOPED(matrix) *x = job_measure(network, &(struct job_noise){.sd = sd}, &rng);
+        SCOPED(model) *m = infer(x);
         struct job_groups truth, map;
         job_groups_of(network, &truth);
         job_groups_of(m, &map);
@@ -190,9 +182,6 @@ TEST(test_pairs_of_eight)
             found += job_groups_find(&map, &truth.group[k]) != NULL;
         job_groups_fini(&truth);
         job_groups_fini(&map);
-        nt_matrix_destroy(x);
-        nt_model_destroy(network);
-        nt_model_destroy(m);
     }
     print_message("%zu of %d pairs\n", found, RUNS * PAIRS);
     assert_true(found * 10 >= 9 * RUNS * PAIRS);
@@ -226,17 +215,14 @@ static size_t sure_of_steps(double steps_a_us, size_t runs)
     for (size_t s = 0; s < runs; s++) {
         struct nt_rng rng;
         nt_rng_init(&rng, 10 * s + four);
-        struct nt_model *network = known_balanced(1, &four, &host_us);
+        SCOPED(model) *network = known_balanced(1, &four, &host_us);
         struct job_noise noise = {.sd = 0.003 + 0.04 * nt_rng_uniform(&rng)};
-        struct nt_matrix *x = job_measure(network, &noise, &rng);
+        SCOPED(matrix) *x = job_measure(network, &noise, &rng);
         for (size_t k = 0; k < four * four; k++)
             x->at[k] = (float)(round(steps_a_us * (double)x->at[k]) / steps_a_us);
-        struct nt_model *m = infer(x);
+        SCOPED(model) *m = infer(x);
         for (size_t k = 0; k < m->links; k++)
             sure += m->link[k].a >= four && m->link[k].probability >= 0.9;
-        nt_matrix_destroy(x);
-        nt_model_destroy(network);
-        nt_model_destroy(m);
     }
     return sure;
 }

@@ -50,8 +50,8 @@ TEST(times_are_read)
 TEST(a_job_is_what_its_map_and_record_say)
 {
     struct made_job m = made();
-    struct nt_samples *s = made_samples(&m);
-    struct nt_map *map;
+    SCOPED(samples) *s = made_samples(&m);
+    SCOPED(map) *map;
     struct nt_fleet_job *job;
     struct nt_origin o = NT_ORIGIN_NONE;
     size_t uplinks = 0;
@@ -85,16 +85,14 @@ TEST(a_job_is_what_its_map_and_record_say)
     assert_int_equal(job->figures, 8 + uplinks);
     assert_true(uplinks > 0);
     nt_fleet_job_destroy(job);
-    nt_map_destroy(map);
-    nt_samples_destroy(s);
 }
 
 /* The refusal of what says so, or "" when it is taken. */
 static void refuses(struct made_job of_map, struct made_job of_record, const char *head,
                     const char *expected)
 {
-    struct nt_samples *s = made_samples(&of_map), *record = made_samples(&of_record);
-    struct nt_map *map;
+    SCOPED(samples) *s = made_samples(&of_map), *record = made_samples(&of_record);
+    SCOPED(map) *map;
     struct nt_fleet_job *job = NULL;
     struct nt_err err = {0};
     struct nt_origin o = NT_ORIGIN_NONE;
@@ -108,9 +106,6 @@ static void refuses(struct made_job of_map, struct made_job of_record, const cha
         assert_int_equal(err.kind, NT_ERR_INPUT);
     assert_string_equal(err.text, expected);
     nt_fleet_job_destroy(job);
-    nt_map_destroy(map);
-    nt_samples_destroy(s);
-    nt_samples_destroy(record);
     nt_origin_fini(&o);
 }
 
@@ -118,8 +113,8 @@ static void refuses(struct made_job of_map, struct made_job of_record, const cha
 TEST(a_map_that_was_not_measured_has_no_figures)
 {
     struct made_job m = made();
-    struct nt_samples *s = made_samples(&m);
-    struct nt_map *map;
+    SCOPED(samples) *s = made_samples(&m);
+    SCOPED(map) *map;
     struct nt_fleet_job *job;
     struct nt_origin o = NT_ORIGIN_NONE;
     assert_int_equal(nt_solve_samples(s, NULL, NULL, &map, NULL), 0);
@@ -127,8 +122,6 @@ TEST(a_map_that_was_not_measured_has_no_figures)
     assert_int_equal(nt_fleet_job_create(map, NULL, &o, NOW, &job, NULL), 0);
     assert_true(job->hosts == 8 && job->figures == 0 && job->findings == 0);
     nt_fleet_job_destroy(job);
-    nt_map_destroy(map);
-    nt_samples_destroy(s);
 }
 
 TEST(what_contradicts_is_refused)
@@ -329,7 +322,7 @@ TEST(test_folds)
  * is disturbed. */
 TEST(test_aligns)
 {
-    struct nt_network *n = made_machine("tree:2x4x4");
+    SCOPED(network) *n = made_machine("tree:2x4x4");
     for (uint64_t seed = 1; seed <= 10; seed++) {
         struct planted_jobs p = {.network = n,
                                  .noise = {.sd = 0.01, .outliers = 0.1, .seed = seed}};
@@ -357,7 +350,6 @@ TEST(test_aligns)
         }
         nt_evidence_fini(&e);
     }
-    nt_network_destroy(n);
 }
 
 TEST(test_alone)
@@ -432,7 +424,7 @@ static void move(struct nt_model *m, uint32_t host, uint32_t beside)
 
 TEST(test_stay)
 {
-    struct nt_model *m = truth_of("tree:2x3x4");
+    SCOPED(model) *m = truth_of("tree:2x3x4");
     struct nt_switch_naming naming = {0};
     uint32_t first[32], later[32];
     must(nt_switch_naming_match(&naming, m, first, &naming, &err));
@@ -452,13 +444,12 @@ TEST(test_stay)
     assert_int_not_equal(later[old], first[old]); /* a number that none has had */
     assert_true(later[old] > m->switches);
     nt_switch_naming_fini(&naming);
-    nt_model_destroy(m);
 }
 
 /* Numbered otherwise, the switches keep their names. */
 TEST(test_renumbered)
 {
-    struct nt_model *m = truth_of("tree:2x3x4"), *other;
+    SCOPED(model) *m = truth_of("tree:2x3x4"), *other;
     struct nt_switch_naming naming = {0};
     uint32_t first[32], later[32];
     size_t s = m->switches;
@@ -476,8 +467,6 @@ TEST(test_renumbered)
     for (size_t k = 0; k < s; k++)
         assert_int_equal(later[(k + 1) % s], first[k]);
     nt_switch_naming_fini(&naming);
-    nt_model_destroy(m);
-    nt_model_destroy(other);
 }
 
 TEST(test_refuses)

@@ -20,12 +20,11 @@ static struct rates_verdict judged(const struct rates_tree *t, double sd, unsign
 {
     struct rates_verdict v = {0};
     for (uint64_t seed = 1; seed <= seeds; seed++) {
-        struct nt_network *net = rates_network(t, seed);
+        SCOPED(network) *net = rates_network(t, seed);
         struct rates_run run = rates_sweep(net, NULL, sd, seed);
         assert_true(run.rounds <= run.announced);
         rates_judge(&run, true, &v);
         rates_run_fini(&run);
-        nt_network_destroy(net);
     }
     return v;
 }
@@ -188,12 +187,10 @@ TEST(test_odd_flows)
                                                   {1, 2, NAN}, {1, 2, INFINITY},   {1, 2, -4},
                                                   {0, 1, 0},   {4000000000u, 0, 1}};
     static const struct nt_flow_round rounds[] = {{COUNT(odd), odd}};
-    struct nt_model *m = two_leaves(), *out;
+    SCOPED(model) *m = two_leaves(), *out;
     assert_int_equal(nt_infer_flows(m, rounds, 1, &out, NULL), 0);
     for (size_t k = 0; k < out->links; k++)
         assert_true(isnan(out->link[k].bandwidth_MBps));
-    nt_model_destroy(out);
-    nt_model_destroy(m);
 }
 
 /* One disturbed round does not make a slow host. */
@@ -256,7 +253,7 @@ TEST(test_a_disturbed_round_is_measured_again)
     };
     size_t loaded = 0, all = 0;
     for (size_t k = 0; k < COUNT(table); k++) {
-        struct nt_network *net = rates_network(&table[k], 1);
+        SCOPED(network) *net = rates_network(&table[k], 1);
         struct nt_bandwidth_options own = {.phases = NT_BANDWIDTH_HOST_LINKS};
         struct rates_run quiet = rates_sweep(net, &own, 0.01, 7);
         size_t hosts_rounds = quiet.rounds;
@@ -268,7 +265,6 @@ TEST(test_a_disturbed_round_is_measured_again)
         rates_run_fini(&quiet);
         for (size_t r = hosts_rounds; r < rounds; r++, all++)
             loaded += judge_disturbed(net, r, k == 0);
-        nt_network_destroy(net);
     }
     assert_in_range(loaded, 1, 10 * all); /* those of groups, whose rounds had the same flows */
 }
@@ -282,7 +278,7 @@ TEST(test_what_agrees_is_measured_once)
         {3, {3, 3, 6}, {2, 2}, false, 100, 0, 1, true, 0},
     };
     for (size_t k = 0; k < COUNT(table); k++) {
-        struct nt_network *net = rates_network(&table[k], 1);
+        SCOPED(network) *net = rates_network(&table[k], 1);
         struct nt_bandwidth_options unchecked = {.once = true};
         struct rates_run checked = rates_sweep(net, NULL, 0.01, 7);
         struct rates_run once = rates_sweep(net, &unchecked, 0.01, 7);
@@ -290,7 +286,6 @@ TEST(test_what_agrees_is_measured_once)
         assert_at_most(checked.rounds, once.rounds + 6 * k);
         rates_run_fini(&checked);
         rates_run_fini(&once);
-        nt_network_destroy(net);
     }
 }
 
@@ -330,7 +325,7 @@ TEST(test_oversubscription_does_not_improve)
 {
     static const struct rates_tree tree = {2, {3, 4}, {2}, false, 100, 0, 0, false, 0};
     for (uint32_t slow = 0; slow < 3; slow++) {
-        struct nt_network *net = rates_network(&tree, 3);
+        SCOPED(network) *net = rates_network(&tree, 3);
         for (uint32_t k = 0, host = 0; 2 * k < net->arcs && host < slow; k++)
             if (net->arc[2 * k].from < net->hosts || net->arc[2 * k].to < net->hosts) {
                 net->arc[2 * k].rate_MBps = net->arc[2 * k + 1].rate_MBps = 60;
@@ -345,7 +340,6 @@ TEST(test_oversubscription_does_not_improve)
         if (slow < 2 ? !(least > 1.95) : !(least < 1.85))
             fail_msg("%u slow hosts: %.3f:1", slow, least);
         rates_run_fini(&run);
-        nt_network_destroy(net);
     }
 }
 
@@ -354,7 +348,7 @@ TEST(test_oversubscription_does_not_improve)
 /* Where routes collide, what was reached is marked as effective, never as a link's own. */
 TEST(test_routed_fat_tree)
 {
-    struct nt_network *net = made_network("fattree:8,2");
+    SCOPED(network) *net = made_network("fattree:8,2");
     struct rates_run run = rates_sweep(net, NULL, 0.01, 1);
     for (size_t k = 0; k < run.found->links; k++) {
         const struct nt_link *is = &run.found->link[k], *was = &run.truth->link[k];
@@ -364,7 +358,6 @@ TEST(test_routed_fat_tree)
             assert_true(is->effective || is->at_least);
     }
     rates_run_fini(&run);
-    nt_network_destroy(net);
 }
 
 /* ---- links between switches on cycles ---- */
@@ -431,9 +424,8 @@ TEST(links_on_cycles_are_values_or_bounds)
     for (size_t k = 0; k < sizeof known / sizeof *known; k++)
         for (size_t s = 0; s < 2; s++)
             for (uint64_t seed = 1; seed <= 4; seed++) {
-                struct nt_network *net = known_cycles(known[k].spec, seed);
+                SCOPED(network) *net = known_cycles(known[k].spec, seed);
                 judge_cycles(net, sds[s], seed, known[k].nearest, &v);
-                nt_network_destroy(net);
             }
     assert_int_equal(v.wrong, 0);
     assert_int_equal(v.high, 0);
@@ -450,7 +442,7 @@ TEST(narrow_hosts_on_cycles_are_suspect)
     for (size_t k = 0; k < COUNT(known); k++)
         for (uint64_t seed = 1; seed <= 8; seed++) {
             bool narrow = seed % 4 != 0;
-            struct nt_network *net = known_cycles(known[k], seed);
+            SCOPED(network) *net = known_cycles(known[k], seed);
             for (size_t a = 0; a < net->arcs && narrow; a++)
                 if (net->arc[a].from == HOST || net->arc[a].to == HOST)
                     net->arc[a].rate_MBps *= seed % 2 == 0 ? 0.5 : 0.1;
@@ -459,7 +451,6 @@ TEST(narrow_hosts_on_cycles_are_suspect)
                 assert_int_equal(run.found->link[l].suspect,
                                  narrow && run.found->link[l].a == HOST);
             rates_run_fini(&run);
-            nt_network_destroy(net);
         }
 }
 
@@ -513,7 +504,7 @@ TEST(bisections_of_known_graphs)
         {"fullmesh:30,hosts=2", 30, true}, /* half of the hosts alone */
         {"dragonfly:6x5x3", 9, true}};
     for (size_t k = 0; k < sizeof known / sizeof *known; k++) {
-        struct nt_model *m = known_graph(known[k].spec);
+        SCOPED(model) *m = known_graph(known[k].spec);
         find_bisection(m);
         if (!(fabs(m->bisection_MBps / 12500 - known[k].links) < 1e-6) ||
             m->bisection_at_most != known[k].at_most)
@@ -522,7 +513,6 @@ TEST(bisections_of_known_graphs)
         m->link[0].bandwidth_back_MBps = NAN;
         find_bisection(m);
         assert_true(isnan(m->bisection_MBps) && !m->bisection_at_most);
-        nt_model_destroy(m);
     }
 }
 
@@ -531,7 +521,7 @@ TEST(bisections_of_known_graphs)
 TEST(bisection_of_a_partition)
 {
     static const uint32_t hosts[] = {2, 3, 3, 4, 6};
-    struct nt_model *m;
+    SCOPED(model) *m;
     uint32_t link = 0, host = 0;
     rates_must(nt_model_create(18, 6, 23, &m, &err), &err);
     for (uint32_t s = 0; s < 5; s++) {
@@ -544,7 +534,6 @@ TEST(bisection_of_a_partition)
     rates_must(nt_model_canonicalise(m, &err), &err);
     find_bisection(m);
     assert_close(m->bisection_MBps, 8750, 1e-9);
-    nt_model_destroy(m);
 }
 
 static struct nt_link random_link(struct nt_rng *rng, size_t a, size_t b, double MBps)
@@ -584,14 +573,12 @@ TEST(a_search_finds_small_halves)
     enum { GRAPHS = 100 };
     double more = 0;
     for (uint64_t seed = 1; seed <= GRAPHS; seed++) {
-        struct nt_model *all = random_graph(seed, 18, 0), *some = random_graph(seed, 18, 8);
+        SCOPED(model) *all = random_graph(seed, 18, 0), *some = random_graph(seed, 18, 8);
         find_bisection(all);
         find_bisection(some);
         assert_true(some->bisection_at_most && !all->bisection_at_most);
         assert_at_least(some->bisection_MBps, all->bisection_MBps * (1 - 1e-9));
         more += some->bisection_MBps / all->bisection_MBps - 1;
-        nt_model_destroy(all);
-        nt_model_destroy(some);
     }
     assert_at_most(more / GRAPHS, 0.05);
 }
@@ -607,8 +594,8 @@ TEST(trees_and_graphs_have_one_bisection)
                                .slow_hosts = 2,
                                .slow_links = 3,
                                .asymmetry = 0.7};
-        struct nt_network *net = rates_network(&t, seed);
-        struct nt_model *tree, *graph;
+        SCOPED(network) *net = rates_network(&t, seed);
+        SCOPED(model) *tree, *graph;
         rates_must(nt_network_truth(net, &tree, &err), &err);
         rates_must(nt_model_create(tree->hosts, tree->switches, tree->links + 1, &graph, &err),
                    &err);
@@ -619,15 +606,12 @@ TEST(trees_and_graphs_have_one_bisection)
         find_bisection(graph);
         assert_above(tree->bisection_MBps, 0);
         assert_close(graph->bisection_MBps, tree->bisection_MBps, 1e-6);
-        nt_model_destroy(tree);
-        nt_model_destroy(graph);
-        nt_network_destroy(net);
     }
 }
 
 TEST(test_torus)
 {
-    struct nt_network *net = made_network("torus:4x4");
+    SCOPED(network) *net = made_network("torus:4x4");
     net->arc[6].rate_MBps /= 3;
     uint32_t from = net->arc[6].from, to = net->arc[6].to;
     struct rates_run run = rates_sweep(net, NULL, 0.01, 1);
@@ -640,7 +624,6 @@ TEST(test_torus)
         assert_false(l->at_least);
     }
     rates_run_fini(&run);
-    nt_network_destroy(net);
 }
 
 /* ---- from a record ---- */
@@ -686,8 +669,8 @@ static struct nt_samples *record(bool warm)
 TEST(test_record)
 {
     for (int warm = 0; warm < 2; warm++) {
-        struct nt_samples *s = record(warm);
-        struct nt_map *map;
+        SCOPED(samples) *s = record(warm);
+        SCOPED(map) *map;
         must(nt_solve_samples(s, NULL, NULL, &map, &err));
         size_t middle = 0;
         for (size_t k = 0; k < map->model->links; k++) {
@@ -704,8 +687,6 @@ TEST(test_record)
             }
         }
         assert_int_equal(middle, !warm);
-        nt_map_destroy(map);
-        nt_samples_destroy(s);
     }
 }
 
@@ -714,7 +695,7 @@ TEST(test_record)
 TEST(test_many_hosts)
 {
     enum { LEAVES = 32768, HOSTS = 2 * LEAVES };
-    struct nt_model *m, *found;
+    SCOPED(model) *m, *found;
     must(nt_model_create(HOSTS, LEAVES + 1, HOSTS + LEAVES, &m, &err));
     for (uint32_t h = 0; h < HOSTS; h++) {
         m->link[h].a = h;
@@ -731,8 +712,6 @@ TEST(test_many_hosts)
     must(nt_infer_flows(m, &round, 1, &found, &err));
     assert_true((clock() - began) / CLOCKS_PER_SEC < 5);
     assert_true(found->link[0].bandwidth_MBps == 100 && isnan(found->link[1].bandwidth_MBps));
-    nt_model_destroy(found);
-    nt_model_destroy(m);
 }
 
 /* ---- shared ---- */
@@ -872,16 +851,14 @@ TEST(links_apart_are_not_blamed)
     };
     for (size_t t = 0; t < sizeof trees / sizeof *trees; t++)
         for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-            struct nt_network *net = rates_network(&trees[t], seed);
-            struct nt_model *truth;
+            SCOPED(network) *net = rates_network(&trees[t], seed);
+            SCOPED(model) *truth;
             must(nt_network_truth(net, &truth, &err));
             size_t n = sweep(net, truth, seed);
             for (size_t f = 0; f < n; f++)
                 if (fault[f].part.kind == NT_FAULT_PATH_SHARED)
                     fail_msg("tree %zu, seed %d: %u and %u", t, (int)seed, fault[f].part.a,
                              fault[f].part.b);
-            nt_model_destroy(truth);
-            nt_network_destroy(net);
         }
 }
 
@@ -890,7 +867,7 @@ TEST(links_apart_are_not_blamed)
  */
 TEST(flows_over_one_link_do_not_blame_two_others)
 {
-    struct nt_model *m = make_leaves(3, 0);
+    SCOPED(model) *m = make_leaves(3, 0);
     const uint32_t one = LEAF_HOSTS, other = LEAF_HOSTS + 1, senders[] = {1, LEAF_HOSTS + 5};
     for (size_t k = 0; k < 2; k++) {
         const struct nt_measured_flow first[] = {{0, one, 100}},
@@ -907,7 +884,6 @@ TEST(flows_over_one_link_do_not_blame_two_others)
         assert_true(k == 0 || (fault[0].part.a == one && fault[0].part.b == other &&
                                fault[0].way == NT_FAULT_DOWN));
     }
-    nt_model_destroy(m);
 }
 
 /* ---- from a record ---------------------------------------------------------------------------*/
@@ -981,8 +957,8 @@ static struct nt_samples *record_sweep(uint32_t leaves, unsigned shared)
 TEST(the_map_of_a_record_says_so)
 {
     for (unsigned shared = 0; shared <= 3; shared += 3) {
-        struct nt_samples *s = record_sweep(6, shared);
-        struct nt_map *map;
+        SCOPED(samples) *s = record_sweep(6, shared);
+        SCOPED(map) *map;
         bool told = false;
         must(nt_solve_samples(s, NULL, NULL, &map, &err));
         for (size_t k = 0; k < map->warnings; k++)
@@ -991,8 +967,6 @@ TEST(the_map_of_a_record_says_so)
         assert_int_equal(told, shared != 0);
         for (size_t k = 0; k < map->model->links; k++)
             assert_false(map->model->link[k].suspect);
-        nt_map_destroy(map);
-        nt_samples_destroy(s);
     }
 }
 

@@ -17,7 +17,7 @@ static void rate_all(struct nt_network *n, double rate)
  * has two: the long one gets 10/3 there, the others what it leaves. */
 TEST(test_line)
 {
-    struct nt_network *n = made_network("mesh:4");
+    SCOPED(network) *n = made_network("mesh:4");
     struct nt_flow f[] = {{0, 3, 0}, {0, 1, 0}, {1, 2, 0}, {2, 3, 0},
                           {2, 3, 0}, {3, 0, 0}, {1, 1, 0}};
     const double expected[] = {10.0 / 3, 20.0 / 3, 20.0 / 3, 10.0 / 3, 10.0 / 3, 10, INFINITY};
@@ -25,20 +25,18 @@ TEST(test_line)
     assert_int_equal(nt_flows_share(n, f, COUNT(f), NULL), 0);
     for (size_t k = 0; k < COUNT(f); k++)
         assert_true(f[k].rate_MBps == expected[k] || fabs(f[k].rate_MBps - expected[k]) < 1e-9);
-    nt_network_destroy(n);
 }
 
 /* Four hosts behind an uplink of two hosts' rate: half each; alone, all. */
 TEST(test_uplink)
 {
-    struct nt_network *n = made_network("tree:2x4");
+    SCOPED(network) *n = made_network("tree:2x4");
     struct nt_flow f[] = {{0, 4, 0}, {1, 5, 0}, {2, 6, 0}, {3, 7, 0}};
     for (size_t flows = 1; flows <= 4; flows++) {
         assert_int_equal(nt_flows_share(n, f, flows, NULL), 0);
         for (size_t k = 0; k < flows; k++)
             assert_close(f[k].rate_MBps, flows < 2 ? 12500 : 25000.0 / (double)flows, 1e-6);
     }
-    nt_network_destroy(n);
 }
 
 /* Capacity holds; and each flow crosses a full arc on which none is faster: it cannot be raised
@@ -76,7 +74,7 @@ TEST(test_fair)
     nt_rng_init(&rng, 11);
     for (size_t s = 0; s < COUNT(specs); s++)
         for (int trial = 0; trial < 40; trial++) {
-            struct nt_network *n = made_network(specs[s]);
+            SCOPED(network) *n = made_network(specs[s]);
             struct nt_flow flow[60];
             size_t flows = 1 + nt_rng_below(&rng, COUNT(flow));
             for (size_t k = 0; k < n->arcs; k++)
@@ -86,16 +84,15 @@ TEST(test_fair)
                                            (uint32_t)nt_rng_below(&rng, n->hosts), -1};
             assert_int_equal(nt_flows_share(n, flow, flows, NULL), 0);
             check_fair(n, flow, flows);
-            nt_network_destroy(n);
         }
 }
 
 /* One flow at a time gives the matrix of single pairs. */
 TEST(test_alone)
 {
-    struct nt_network *n = made_network("tree:2x3x2");
+    SCOPED(network) *n = made_network("tree:2x3x2");
     struct nt_rng rng;
-    struct nt_matrix *m;
+    SCOPED(matrix) *m;
     nt_rng_init(&rng, 2);
     for (size_t k = 0; k < n->arcs; k++)
         n->arc[k].rate_MBps = 1 + 99 * nt_rng_uniform(&rng);
@@ -108,14 +105,12 @@ TEST(test_alone)
             if (a != b)
                 assert_close(nt_matrix_get(m, a, b), f.rate_MBps, 1e-4);
         }
-    nt_matrix_destroy(m);
-    nt_network_destroy(n);
 }
 
 TEST(test_no_limit_no_path)
 {
-    struct nt_model *model;
-    struct nt_network *n;
+    SCOPED(model) *model;
+    SCOPED(network) *n;
     assert_int_equal(nt_model_create(3, 0, 1, &model, NULL), 0);
     model->link[0].a = 0;
     model->link[0].b = 1;
@@ -127,14 +122,12 @@ TEST(test_no_limit_no_path)
     f[1].to = 3;
     assert_int_equal(nt_flows_share(n, f, COUNT(f), &err), -1);
     assert_int_equal(err.kind, NT_ERR_INPUT);
-    nt_network_destroy(n);
-    nt_model_destroy(model);
 }
 
 /* A flow has the rates of all its rails, of which each is shared on its own. */
 TEST(test_rails_add_up)
 {
-    struct nt_network *n = made_network("rails:2:star:4");
+    SCOPED(network) *n = made_network("rails:2:star:4");
     struct nt_flow flow[2] = {{0, 2, 0}, {1, 2, 0}};
     double rate = n->arc[0].rate_MBps;
     n->next_rail->arc[n->next_rail->out[n->next_rail->first[0]]].rate_MBps = rate / 4;
@@ -143,7 +136,6 @@ TEST(test_rails_add_up)
     assert_below(fabs(flow[1].rate_MBps - (rate / 2 + 3 * rate / 4)), 1e-6 * rate);
     assert_int_equal(nt_flows_share_rail(n->next_rail, flow, 2, NULL), 0);
     assert_below(fabs(flow[0].rate_MBps - rate / 4), 1e-6 * rate);
-    nt_network_destroy(n);
 }
 
 RUN_TESTS

@@ -19,7 +19,7 @@ static struct nt_model *two_leaves(bool cycle)
 
 TEST(links_stand_at_both_ends_in_order)
 {
-    struct nt_model *m = two_leaves(true);
+    SCOPED(model) *m = two_leaves(true);
     NT_SCOPED struct nt_arena memory = {0};
     struct nt_graph g;
     assert_int_equal(nt_graph_init(&g, m, &memory, NULL), 0);
@@ -34,13 +34,12 @@ TEST(links_stand_at_both_ends_in_order)
     nt_graph_index(&g, m->link, 3);
     assert_int_equal(nt_graph_degree(&g, 4), 3);
     assert_int_equal(nt_graph_degree(&g, 5), 0);
-    nt_model_destroy(m);
 }
 
 TEST(a_search_finds_trees_and_paths)
 {
     for (int cycle = 0; cycle < 2; cycle++) {
-        struct nt_model *m = two_leaves(cycle == 1);
+        SCOPED(model) *m = two_leaves(cycle == 1);
         NT_SCOPED struct nt_arena memory = {0};
         struct nt_graph g;
         struct nt_bfs b;
@@ -60,13 +59,12 @@ TEST(a_search_finds_trees_and_paths)
             nt_bfs_clear(&b);
             assert_int_equal(b.depth[3], UINT32_MAX);
         }
-        nt_model_destroy(m);
     }
 }
 
 TEST(what_is_apart_has_no_path)
 {
-    struct nt_model *m = two_leaves(false);
+    SCOPED(model) *m = two_leaves(false);
     m->links = 4; /* without the link between the switches */
     NT_SCOPED struct nt_arena memory = {0};
     struct nt_graph g;
@@ -79,7 +77,6 @@ TEST(what_is_apart_has_no_path)
     assert_true(nt_bfs_from(&b, &g, 3));
     assert_int_equal(b.reached, 6);
     assert_int_equal(nt_bfs_path(&b, 0, 3, path), 0);
-    nt_model_destroy(m);
 }
 
 /* Against all paths tried by relaxing every link again and again. */
@@ -89,7 +86,7 @@ TEST(shortest_paths_are_the_shortest)
     struct nt_rng rng;
     nt_rng_init(&rng, 7);
     for (int turn = 0; turn < 50; turn++) {
-        struct nt_model *m;
+        SCOPED(model) *m;
         double weight[LINKS], far[N];
         assert_int_equal(nt_model_create(N, 0, LINKS, &m, NULL), 0);
         for (size_t k = 0; k < LINKS; k++) {
@@ -114,7 +111,6 @@ TEST(shortest_paths_are_the_shortest)
         for (size_t v = 0; v < N; v++)
             assert_true(s.distance[v] == far[v]);
         assert_true(isinf(s.distance[N - 1]));
-        nt_model_destroy(m);
     }
 }
 
@@ -129,10 +125,9 @@ TEST(sets_join_once)
     assert_int_equal(nt_sets_find(up, 0), 4);
     assert_int_equal(nt_sets_find(up, 2), 2);
     for (int cycle = 0; cycle < 2; cycle++) {
-        struct nt_model *m = two_leaves(cycle == 1);
+        SCOPED(model) *m = two_leaves(cycle == 1);
         uint32_t scratch[6];
         assert_int_equal(nt_links_are_forest(m->link, m->links, scratch, 6), cycle == 0);
-        nt_model_destroy(m);
     }
 }
 

@@ -60,7 +60,7 @@ static struct nt_named_matrix *import(import_matrix *reader, const char *name)
 
 TEST(mpigraph_gives_what_arrived)
 {
-    struct nt_named_matrix *m = import(nt_import_mpigraph, "mpigraph.txt");
+    SCOPED(named_matrix) *m = import(nt_import_mpigraph, "mpigraph.txt");
     assert_int_equal(m->matrix->n, 4);
     assert_string_equal(m->host.name[3], "n4");
     assert_int_equal(m->matrix->kind, NT_MATRIX_BANDWIDTH_MBPS);
@@ -70,18 +70,16 @@ TEST(mpigraph_gives_what_arrived)
     for (size_t k = 0; k < 4; k++)
         assert_true(isnan(nt_matrix_get(m->matrix, k, k)));
     assert_true(m->message_bytes == 1048576);
-    nt_named_matrix_destroy(m);
 }
 
 TEST(mpigraph_without_recv_gives_what_was_sent)
 {
     size_t bytes;
     char *text = load("mpigraph.txt", &bytes);
-    struct nt_named_matrix *m = NULL;
+    SCOPED(named_matrix) *m = NULL;
     char *recv = strstr(text, "Recv max");
     must(nt_import_mpigraph("m", text, (size_t)(recv - text), &m, &err));
     assert_true(near(nt_matrix_get(m->matrix, 0, 1), 11000.1 * 1.048576));
-    nt_named_matrix_destroy(m);
     free(text);
 }
 
@@ -107,10 +105,9 @@ TEST(osu_keeps_the_better_of_two)
                                "# hosts a b\n# OSU MPI-CUDA Multi Latency Test v7.1\n"
                                "mpirun: a word of the launcher\n8 2.5 4.5 7\n16 1\n"
                                "# hosts a b\n# OSU MPI Latency Test v7.1\n8 4.5\n";
-    struct nt_named_matrix *m = NULL;
+    SCOPED(named_matrix) *m = NULL;
     assert_int_equal(osu_latency("osu", text, sizeof text - 1, &m, &err), 0);
     assert_true(near(nt_matrix_get(m->matrix, 0, 1), 2.5));
-    nt_named_matrix_destroy(m);
 }
 
 /* What each program prints: real outputs, or written by its sources where it needs a machine that
@@ -209,7 +206,7 @@ TEST(each_benchmark_gives_its_figures)
 
 TEST(parus_gives_a_matrix_a_size)
 {
-    struct nt_named_matrix *s = import(nt_import_parus, "parus.txt");
+    SCOPED(named_matrix) *s = import(nt_import_parus, "parus.txt");
     assert_int_equal(s->matrix->n, 3);
     assert_int_equal(s->larger_sizes, 1);
     assert_string_equal(s->host.name[0], "node-1"); /* two processes */
@@ -225,7 +222,6 @@ TEST(parus_gives_a_matrix_a_size)
     assert_true(s->message_bytes == 1000 && s->larger_bytes[0] == 0);
     assert_true(near(nt_matrix_get(s->matrix, 2, 1), 2.2));
     assert_true(near(nt_matrix_get(s->larger[0], 0, 2), 2.0));
-    nt_named_matrix_destroy(s);
 }
 
 static struct nt_named_matrix *parus_of(const char *text)
@@ -268,7 +264,7 @@ TEST(netcdf_gives_the_figures_that_were_written)
     static const char beside[] = "n1\nn1\nn2\nn3\n";
     size_t bytes;
     char *data = load("parus_median.nc", &bytes);
-    struct nt_named_matrix *s = NULL;
+    SCOPED(named_matrix) *s = NULL;
     struct nt_text names;
     must(nt_text_begin(&names, "n", beside, sizeof beside - 1, &err));
     must(nt_import_parus_named("f", data, bytes, &names, &s, &err));
@@ -277,7 +273,6 @@ TEST(netcdf_gives_the_figures_that_were_written)
     assert_true(s->larger_bytes[1] == 200);
     assert_true(near(nt_matrix_get(s->matrix, 1, 2), 1 + 0.011)); /* process 2 to 3 */
     assert_true(near(nt_matrix_get(s->larger[1], 0, 1), 2 + 0.2 + (0.002 + 0.006) / 2));
-    nt_named_matrix_destroy(s);
     free(data);
 }
 
@@ -316,10 +311,9 @@ TEST(parus_takes_decimal_commas)
 {
     static const char text[] = "processors 2\nhosts:\na\nb\nMessage length 4\r\n0,0 1,5e-6\n"
                                "2,5e-6 0,0\n";
-    struct nt_named_matrix *s = NULL;
+    SCOPED(named_matrix) *s = NULL;
     must(nt_import_parus("p", text, sizeof text - 1, &s, &err));
     assert_true(near(nt_matrix_get(s->matrix, 0, 1), 1.5));
-    nt_named_matrix_destroy(s);
 }
 
 #define OSU "# OSU MPI Latency Test v5\n"
@@ -443,11 +437,10 @@ static void cut_text(import_matrix *reader, const char *name)
     size_t bytes;
     char *text = load(name, &bytes);
     for (size_t cut = 0; cut < bytes; cut++) {
-        struct nt_named_matrix *m = NULL;
+        SCOPED(named_matrix) *m = NULL;
         char *piece = exact(text, cut);
         int rc = reader("f", piece, cut, &m, &err);
         assert_int_equal(rc, m != NULL ? 0 : -1);
-        nt_named_matrix_destroy(m);
         free(piece);
     }
     free(text);
@@ -513,7 +506,7 @@ static const struct nt_link *link_of(const struct nt_map *map, const char *a, co
 
 TEST(ibnetdiscover_gives_hosts_switches_and_cables)
 {
-    struct nt_map *map = import_network(scan, "ibnetdiscover.txt");
+    SCOPED(map) *map = import_network(scan, "ibnetdiscover.txt");
     const struct nt_model *m = map->model;
     assert_int_equal(m->hosts, 3); /* the aggregation node is none */
     assert_int_equal(m->switches, 3);
@@ -534,7 +527,6 @@ TEST(ibnetdiscover_gives_hosts_switches_and_cables)
     nt_import_assume_latency(map, 0.5, 0.2);
     assert_true(link_of(map, "n1", "leaf1")->latency_us == 0.5);
     assert_true(link_of(map, "leaf1", "spine1")->latency_us == 0.2);
-    nt_map_destroy(map);
 }
 
 /* Descriptions that name products, a switch that is called as another, a lone adapter. */
@@ -547,19 +539,18 @@ TEST(ibnetdiscover_falls_back_on_numbers)
                                "[1] \"H-01\"[1](1) # \"MT23108 InfiniHost Mellanox\" lid 3 4xNEW\n"
                                "Ca 1 \"H-01\" # \"MT23108 InfiniHost Mellanox\"\n"
                                "Ca 1 \"H-02\" # \"n7 hfi1_0\"\n";
-    struct nt_map *map = NULL;
+    SCOPED(map) *map = NULL;
     must(scan("f", text, sizeof text - 1, &map, &err));
     assert_string_equal(map->host_name[0], "H-01");
     assert_string_equal(map->host_name[1], "n7");
     assert_true(map->model->missing[1] && !map->model->missing[0]);
     assert_true(isnan(link_of(map, "H-01", "S-03")->bandwidth_MBps));
     assert_true(link_of(map, "S-01", "S-02")->bandwidth_MBps == 50000);
-    nt_map_destroy(map);
 }
 
 TEST(topology_conf_gives_a_tree)
 {
-    struct nt_map *map = import_network(nt_import_topology_conf, "topology.conf");
+    SCOPED(map) *map = import_network(nt_import_topology_conf, "topology.conf");
     const struct nt_model *m = map->model;
     assert_int_equal(m->hosts, 6);
     assert_int_equal(m->switches, 3);
@@ -570,18 +561,16 @@ TEST(topology_conf_gives_a_tree)
     link_of(map, "leaf1", "top");
     for (size_t s = 0; s < 3; s++)
         assert_int_equal(m->tier[s], strcmp(map->switch_name[s], "top") == 0 ? 2 : 1);
-    nt_map_destroy(map);
 }
 
 TEST(topology_conf_gives_blocks)
 {
-    struct nt_map *map = import_network(nt_import_topology_conf, "topology-block.conf");
+    SCOPED(map) *map = import_network(nt_import_topology_conf, "topology-block.conf");
     assert_int_equal(map->model->hosts, 12);
     assert_int_equal(map->model->switches, 4);
     assert_int_equal(map->model->links, 15);
     link_of(map, "n10", "block3");
     link_of(map, "block2", "blocks");
-    nt_map_destroy(map);
 }
 
 static struct nt_map *import_text(const char *text)
@@ -683,12 +672,11 @@ TEST(cut_networks_do_no_harm)
         char *text = load(table[k].name, &bytes);
         for (size_t cut = 0; cut < bytes; cut++) {
             char *piece = malloc(cut + 1);
-            struct nt_map *map = NULL;
+            SCOPED(map) *map = NULL;
             assert_non_null(piece);
             memcpy(piece, text, cut);
             int rc = table[k].reader("f", piece, cut, &map, &err);
             assert_int_equal(rc, map != NULL ? 0 : -1);
-            nt_map_destroy(map);
             free(piece);
         }
         free(text);
@@ -757,7 +745,7 @@ TEST(ours_are_read_back)
         snprintf(names[h], sizeof names[h], "n%zu", h);
         each[h] = names[h];
     }
-    struct nt_map *map;
+    SCOPED(map) *map;
     must(nt_map_create(known_tree(2, 4, 4, true, true, 3), each, &map, &err));
     char *text;
     size_t bytes;
@@ -782,7 +770,6 @@ TEST(ours_are_read_back)
         assert_int_equal(back->model->links, map->model->links);
         nt_map_destroy(back);
     }
-    nt_map_destroy(map);
 }
 
 TEST(the_cluster_s_default_topology_is_the_one)

@@ -62,9 +62,8 @@ TEST(functions_types_and_ports_tell_hosts_from_switches)
                  "graph { %s leaf1 -- leaf2; h1 -- {leaf1 leaf2} h2 -- {leaf1; "
                  "leaf2} }",
                  marks[k]);
-        struct nt_map *map = read_dot(text);
+        SCOPED(map) *map = read_dot(text);
         has_names(map, "h1 h2 | leaf1 leaf2");
-        nt_map_destroy(map);
     }
     struct nt_map *map = read_dot("graph { leaf1:swp9 -- leaf2:swp9 h1:eth0 -- leaf1:swp1 "
                                   "h1:eth1 -- leaf2:swp1 h2:eth0 -- leaf1:swp2 }");
@@ -115,13 +114,12 @@ TEST(ports_tell_parallel_cables_from_directions)
         /* a point of the compass is no port */
         {"graph { a:e -- b:w [label=10] a:e -- b:w [label=10] }", 20, 20}};
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
-        struct nt_map *map = read_dot(table[k].text);
+        SCOPED(map) *map = read_dot(table[k].text);
         assert_int_equal(map->model->links, 1);
         const struct nt_link *l = link_of(map, "a", "b");
         if (l->bandwidth_MBps != table[k].forth_Gbps * 125 ||
             l->bandwidth_back_MBps != table[k].back_Gbps * 125)
             fail_msg("%s: %g %g", table[k].text, l->bandwidth_MBps, l->bandwidth_back_MBps);
-        nt_map_destroy(map);
     }
 }
 
@@ -137,10 +135,9 @@ TEST(a_label_is_a_rate_only_if_a_number_stands_for_itself)
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
         char text[128];
         snprintf(text, sizeof text, "graph { a -- b [label=\"%s\"] }", table[k].label);
-        struct nt_map *map = read_dot(text);
+        SCOPED(map) *map = read_dot(text);
         if (isfinite(map->model->link[0].bandwidth_MBps) != table[k].rate)
             fail_msg("\"%s\"", table[k].label);
-        nt_map_destroy(map);
     }
 }
 

@@ -77,13 +77,12 @@ TEST(descriptions_name_hosts_in_all_their_forms)
         snprintf(text, sizeof text,
                  LEAF "[1] \"H-0000000000000a11\"[1](a12)\t\t# \"%s\" lid 2 4xHDR\n",
                  table[k].description);
-        struct nt_map *map = scan(text, NULL);
+        SCOPED(map) *map = scan(text, NULL);
         const char *host = table[k].host != NULL ? table[k].host : "H-0000000000000a11";
         if (strcmp(map->host_name[0], host) != 0)
             fail_msg("\"%s\": expected %s, found %s", table[k].description, host,
                      map->host_name[0]);
         assert_int_equal(map->warnings, table[k].host == NULL);
-        nt_map_destroy(map);
     }
 }
 

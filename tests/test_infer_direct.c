@@ -32,7 +32,7 @@ TEST(test_families)
             struct nt_model *m, *truth = known_lattice(cases[c].dimensions, cases[c].size,
                                                        cases[c].wraps, cases[c].twist, 0.5, 0.5);
             nt_rng_init(&rng, seed);
-            struct nt_matrix *x = known_measure(truth, &(struct known_noise){.sd = 0.01}, &rng);
+            SCOPED(matrix) *x = known_measure(truth, &(struct known_noise){.sd = 0.01}, &rng);
             known_must(nt_infer_latency(x, NULL, 1, &m, &err), &err);
             if (!known_same_shape(truth, m) || m->family != cases[c].family ||
                 m->twist != cases[c].twist)
@@ -42,7 +42,6 @@ TEST(test_families)
                 assert_int_equal(m->dimension[k], cases[c].size[k]);
             assert_close(m->link[0].latency_us, 0.5, 0.02);
             assert_close(m->overhead_us[0], 0.5, 0.02);
-            nt_matrix_destroy(x);
             nt_model_destroy(truth);
             nt_model_destroy(m);
         }
@@ -83,17 +82,15 @@ TEST(test_hard)
         for (size_t seed = 0; seed < networks; seed++) {
             struct nt_rng rng;
             nt_rng_init(&rng, 100 * seed + c);
-            struct nt_model *truth = lattice(hard[c].net, hard[c].overhead_us, hard[c].hop_us);
+            SCOPED(model) *truth = lattice(hard[c].net, hard[c].overhead_us, hard[c].hop_us);
             struct nt_matrix *x = known_measure(truth,
                                                 &(struct known_noise){.sd = hard[c].sd,
                                                                       .outliers = hard[c].wrong,
                                                                       .missing = hard[c].missing},
                                                 &rng);
-            struct nt_model *m = infer(x);
+            SCOPED(model) *m = infer(x);
             exact += known_same_shape(truth, m) && m->family == cases[hard[c].net].family;
             nt_matrix_destroy(x);
-            nt_model_destroy(truth);
-            nt_model_destroy(m);
         }
         if (4 * exact < 3 * networks)
             fail_msg("%s, case %zu: %zu of %zu", cases[hard[c].net].what, c, exact, networks);
@@ -106,16 +103,13 @@ TEST(test_broken_link)
     for (size_t seed = 0; seed < 4; seed++) {
         struct nt_rng rng;
         nt_rng_init(&rng, seed);
-        struct nt_model *truth = known_lattice(2, (const size_t[]){8, 8}, true, 0, 0.5, 0.5);
+        SCOPED(model) *truth = known_lattice(2, (const size_t[]){8, 8}, true, 0, 0.5, 0.5);
         truth->link[seed * 10] = truth->link[--truth->links];
-        struct nt_matrix *x = known_measure(truth, &(struct known_noise){.sd = 0.02}, &rng);
-        struct nt_model *m = infer(x);
+        SCOPED(matrix) *x = known_measure(truth, &(struct known_noise){.sd = 0.02}, &rng);
+        SCOPED(model) *m = infer(x);
         assert_true(known_same_shape(truth, m));
         assert_int_equal(m->family, NT_FAMILY_IRREGULAR);
         assert_above(m->confidence, 0.8);
-        nt_matrix_destroy(x);
-        nt_model_destroy(truth);
-        nt_model_destroy(m);
     }
 }
 
@@ -130,9 +124,9 @@ TEST(test_dragonflies)
         struct nt_rng rng;
         const size_t *s = shapes[k / 2];
         nt_rng_init(&rng, k);
-        struct nt_model *truth = known_dragonfly(s[0], s[1], s[2], k % 2 == 0 ? 0.5 : 0.25);
-        struct nt_matrix *x = known_measure(truth, &(struct known_noise){.sd = 0.02}, &rng);
-        struct nt_model *m = infer(x);
+        SCOPED(model) *truth = known_dragonfly(s[0], s[1], s[2], k % 2 == 0 ? 0.5 : 0.25);
+        SCOPED(matrix) *x = known_measure(truth, &(struct known_noise){.sd = 0.02}, &rng);
+        SCOPED(model) *m = infer(x);
         found += m->family == NT_FAMILY_DRAGONFLY;
         if (m->family == NT_FAMILY_DRAGONFLY) {
             assert_true(s[1] > 2 && m->dimension[0] == s[0] && m->dimension[1] == s[1] &&
@@ -143,9 +137,6 @@ TEST(test_dragonflies)
             assert_true(m->family == NT_FAMILY_UNDETERMINED || m->shortcuts);
             assert_below(m->confidence, 0.05);
         }
-        nt_matrix_destroy(x);
-        nt_model_destroy(truth);
-        nt_model_destroy(m);
     }
     assert_true(found >= 4); /* tests/bench groups has more */
 }
@@ -162,15 +153,12 @@ TEST(test_confidence)
         for (size_t seed = 0; seed < networks; seed++) {
             struct nt_rng rng;
             nt_rng_init(&rng, seed);
-            struct nt_model *truth = lattice(TORUS, 0.5, 0.5);
-            struct nt_matrix *x = known_measure(truth, &(struct known_noise){.sd = sds[k]}, &rng);
-            struct nt_model *m = infer(x);
+            SCOPED(model) *truth = lattice(TORUS, 0.5, 0.5);
+            SCOPED(matrix) *x = known_measure(truth, &(struct known_noise){.sd = sds[k]}, &rng);
+            SCOPED(model) *m = infer(x);
             bool same = known_same_shape(truth, m) && m->family == NT_FAMILY_TORUS;
             right += same ? m->confidence / (double)networks : 0;
             wrong = !same && m->confidence > wrong ? m->confidence : wrong;
-            nt_matrix_destroy(x);
-            nt_model_destroy(truth);
-            nt_model_destroy(m);
         }
         print_message("noise %g: confidence %.3f, at most %.3f of another network\n", sds[k], right,
                       wrong);
@@ -218,7 +206,7 @@ static struct nt_direct found_in(struct nt_model *truth, const struct known_nois
  * have their turn. */
 TEST(test_all_starts)
 {
-    struct nt_model *truth = known_lattice(1, (const size_t[]){8}, true, 0, 0.5, 0.5);
+    SCOPED(model) *truth = known_lattice(1, (const size_t[]){8}, true, 0, 0.5, 0.5);
     size_t found = 0;
     for (size_t seed = 0; seed < 200; seed++) {
         struct nt_direct_effort effort = {.most = NT_DIRECT_STEPS_MAX};
@@ -228,7 +216,6 @@ TEST(test_all_starts)
         nt_direct_fini(&d);
     }
     assert_true(found >= 155); /* 151 when the first that comes to nothing ends it */
-    nt_model_destroy(truth);
 }
 
 /* A search costs what there is to look at, not what there could be, and ends where it may cost no
@@ -271,13 +258,11 @@ TEST(test_few_readings)
         struct known_noise noise = {.sd = 0.02,
                                     .outliers = few[k].wrong,
                                     .missing = 1 - few[k].met / (double)(truth->hosts - 1)};
-        struct nt_matrix *x = known_measure(truth, &noise, &rng);
-        struct nt_model *m = infer(x);
+        SCOPED(matrix) *x = known_measure(truth, &noise, &rng);
+        SCOPED(model) *m = infer(x);
         if (!known_same_shape(truth, m) && m->family != NT_FAMILY_UNDETERMINED)
             fail_msg("case %zu: %s, confidence %.3f", k, nt_family_name(m->family), m->confidence);
-        nt_matrix_destroy(x);
         nt_model_destroy(truth);
-        nt_model_destroy(m);
     }
 }
 

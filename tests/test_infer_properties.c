@@ -93,41 +93,31 @@ static double largest_difference(const struct nt_model *a, const struct nt_model
 TEST(test_relabelling)
 {
     for (size_t seed = 0; seed < draws(24, 48); seed++) {
-        struct nt_model *truth;
-        struct nt_matrix *x = measure(seed, 0.02, KINDS, &truth);
+        SCOPED(model) *truth;
+        SCOPED(matrix) *x = measure(seed, 0.02, KINDS, &truth);
         uint32_t order[64];
         struct nt_rng rng;
         nt_rng_init(&rng, seed + 100);
         for (uint32_t i = 0; i < x->n; i++)
             order[i] = i;
         nt_rng_shuffle(&rng, order, x->n);
-        struct nt_matrix *y = changed(x, order, 1, SIZE_MAX, 0);
-        struct nt_model *a = infer(x), *b = infer(y);
+        SCOPED(matrix) *y = changed(x, order, 1, SIZE_MAX, 0);
+        SCOPED(model) *a = infer(x), *b = infer(y);
         assert_int_equal(a->switches, b->switches);
         assert_int_equal(a->links, b->links);
         assert_below(largest_difference(a, b, order, 1), 0.01 * (double)x->at[1]);
-        nt_matrix_destroy(x);
-        nt_matrix_destroy(y);
-        nt_model_destroy(truth);
-        nt_model_destroy(a);
-        nt_model_destroy(b);
     }
 }
 
 TEST(test_scaling)
 {
     for (size_t seed = 0; seed < draws(24, 48); seed++) {
-        struct nt_model *truth;
-        struct nt_matrix *x = measure(seed, 0.02, KINDS, &truth);
-        struct nt_matrix *y = changed(x, NULL, 250, SIZE_MAX, 0);
-        struct nt_model *a = infer(x), *b = infer(y);
+        SCOPED(model) *truth;
+        SCOPED(matrix) *x = measure(seed, 0.02, KINDS, &truth);
+        SCOPED(matrix) *y = changed(x, NULL, 250, SIZE_MAX, 0);
+        SCOPED(model) *a = infer(x), *b = infer(y);
         assert_true(known_same_shape(a, b));
         assert_below(largest_difference(a, b, NULL, 250), 1e-3 * (double)x->at[1]);
-        nt_matrix_destroy(x);
-        nt_matrix_destroy(y);
-        nt_model_destroy(truth);
-        nt_model_destroy(a);
-        nt_model_destroy(b);
     }
 }
 
@@ -143,11 +133,11 @@ static double own_us(const struct nt_model *m, size_t host)
 TEST(test_longer_host_link)
 {
     for (size_t seed = 0; seed < draws(24, 48); seed++) {
-        struct nt_model *truth;
-        struct nt_matrix *x = measure(seed, 0.01, KINDS, &truth);
+        SCOPED(model) *truth;
+        SCOPED(matrix) *x = measure(seed, 0.01, KINDS, &truth);
         float more = x->at[1]; /* in the scale of the network */
-        struct nt_matrix *y = changed(x, NULL, 1, 3, more);
-        struct nt_model *a = infer(x), *b = infer(y);
+        SCOPED(matrix) *y = changed(x, NULL, 1, 3, more);
+        SCOPED(model) *a = infer(x), *b = infer(y);
         assert_true(known_same_shape(a, b));
         for (size_t k = 0; k < a->links; k++) {
             const struct nt_link *is = &b->link[k], *was = &a->link[k];
@@ -159,11 +149,6 @@ TEST(test_longer_host_link)
             double moved = own_us(b, h) - own_us(a, h) - (h == 3 ? (double)more : 0);
             assert_below(fabs(moved), 0.05 * (double)more);
         }
-        nt_matrix_destroy(x);
-        nt_matrix_destroy(y);
-        nt_model_destroy(truth);
-        nt_model_destroy(a);
-        nt_model_destroy(b);
     }
 }
 
@@ -171,19 +156,16 @@ TEST(test_longer_host_link)
 TEST(test_round_trip)
 {
     for (size_t seed = 0; seed < draws(24, 48); seed++) {
-        struct nt_model *truth;
+        SCOPED(model) *truth;
         struct nt_matrix *y, *x = measure(seed, 0.02, KINDS, &truth);
-        struct nt_model *a = infer(x);
+        SCOPED(model) *a = infer(x);
         known_must(nt_model_latencies(a, &y, &err), &err);
-        struct nt_model *b = infer(y);
+        SCOPED(model) *b = infer(y);
         assert_true(known_same_shape(a, b));
         assert_int_equal(a->family, b->family);
         assert_below(largest_difference(a, b, NULL, 1), 2e-3 * (double)x->at[1]);
         nt_matrix_destroy(x);
         nt_matrix_destroy(y);
-        nt_model_destroy(truth);
-        nt_model_destroy(a);
-        nt_model_destroy(b);
     }
 }
 
@@ -195,15 +177,12 @@ TEST(test_noise_lowers_confidence)
         double sum = 0;
         size_t networks = draws(20, 40);
         for (size_t seed = 0; seed < networks; seed++) {
-            struct nt_model *truth;
-            struct nt_matrix *x = measure(seed, sds[k], TREES, &truth);
-            struct nt_model *m = infer(x);
+            SCOPED(model) *truth;
+            SCOPED(matrix) *x = measure(seed, sds[k], TREES, &truth);
+            SCOPED(model) *m = infer(x);
             assert_at_least(m->confidence, 0);
             assert_at_most(m->confidence, 1);
             sum += m->confidence / (double)networks;
-            nt_matrix_destroy(x);
-            nt_model_destroy(truth);
-            nt_model_destroy(m);
         }
         assert_below(sum, before + 0.02);
         before = sum;
@@ -225,9 +204,9 @@ TEST(test_noise_hardly_splits)
             if (seed % 3 == 2) /* a fixed step, or one near the noise */
                 noise.quantum = seed % 2 == 0 ? 0.1 : 1.2 * noise.sd;
             nt_rng_init(&rng, seed);
-            struct nt_model *truth = known_balanced(1, &sizes[s], US(0.6));
-            struct nt_matrix *x = known_measure(truth, &noise, &rng);
-            struct nt_model *m = infer(x);
+            SCOPED(model) *truth = known_balanced(1, &sizes[s], US(0.6));
+            SCOPED(matrix) *x = known_measure(truth, &noise, &rng);
+            SCOPED(model) *m = infer(x);
             double most = m->switches == 1 ? 0 : m->confidence;
             wrong += m->switches != 1 && noise.directions;
             split += m->switches > 1;
@@ -236,9 +215,6 @@ TEST(test_noise_hardly_splits)
                 if (m->link[k].a >= m->hosts)
                     most = fmax(most, m->link[k].probability);
             sure += most >= 0.9;
-            nt_matrix_destroy(x);
-            nt_model_destroy(truth);
-            nt_model_destroy(m);
         }
         print_message("%zu hosts: %zu wrong, %zu split, %zu surely, %zu graphs\n", sizes[s], wrong,
                       split, sure, graphs);
@@ -256,14 +232,12 @@ TEST(test_coarse_timer)
     for (size_t seed = 0; seed < 60; seed++) {
         struct nt_rng rng;
         nt_rng_init(&rng, seed);
-        struct nt_model *truth = known_balanced(1, &hosts, US(0.6));
+        SCOPED(model) *truth = known_balanced(1, &hosts, US(0.6));
         struct nt_matrix *x =
             known_measure(truth, &(struct known_noise){.sd = 0.02, .quantum = 0.1}, &rng);
-        struct nt_model *m = infer(x);
+        SCOPED(model) *m = infer(x);
         assert_int_equal(m->switches, 1);
         nt_matrix_destroy(x);
-        nt_model_destroy(truth);
-        nt_model_destroy(m);
     }
 }
 
@@ -275,30 +249,24 @@ TEST(test_much_noise)
     for (size_t seed = 0; seed < 10; seed++) {
         struct nt_rng rng;
         nt_rng_init(&rng, seed);
-        struct nt_model *truth = known_balanced(3, FAN(4, 4, 8), US(0.6, 0.25, 0.4));
+        SCOPED(model) *truth = known_balanced(3, FAN(4, 4, 8), US(0.6, 0.25, 0.4));
         struct nt_matrix *x = known_measure(
             truth, &(struct known_noise){.sd = 0.14 * M_SQRT2, .directions = true}, &rng);
-        struct nt_model *m = infer(x);
+        SCOPED(model) *m = infer(x);
         exact += known_same_shape(truth, m);
         nt_matrix_destroy(x);
-        nt_model_destroy(truth);
-        nt_model_destroy(m);
     }
     assert_true(exact >= 8);
 }
 
 TEST(test_same_bytes)
 {
-    struct nt_model *truth;
-    struct nt_matrix *x = measure(4, 0.08, KINDS, &truth);
-    struct nt_model *a = infer(x), *b = infer(x);
+    SCOPED(model) *truth;
+    SCOPED(matrix) *x = measure(4, 0.08, KINDS, &truth);
+    SCOPED(model) *a = infer(x), *b = infer(x);
     assert_true(known_same_shape(a, b));
     for (size_t k = 0; k < a->links; k++)
         assert_memory_equal(&a->link[k].latency_us, &b->link[k].latency_us, sizeof(double));
-    nt_matrix_destroy(x);
-    nt_model_destroy(truth);
-    nt_model_destroy(a);
-    nt_model_destroy(b);
 }
 
 /* Nothing relates the readings: no structure is a result too. */
@@ -332,9 +300,9 @@ TEST(test_errors_cover)
         for (size_t seed = 0; seed < runs; seed++) {
             struct nt_rng rng;
             nt_rng_init(&rng, 31 * seed + 5);
-            struct nt_model *truth = known_balanced(3, FAN(3, 3, 4), US(0.6, 0.3, 0.4));
-            struct nt_matrix *x = known_measure(truth, &noise[k], &rng);
-            struct nt_model *m = infer(x);
+            SCOPED(model) *truth = known_balanced(3, FAN(3, 3, 4), US(0.6, 0.3, 0.4));
+            SCOPED(matrix) *x = known_measure(truth, &noise[k], &rng);
+            SCOPED(model) *m = infer(x);
             struct nt_faults_found found;
             known_must(nt_faults_find(m, false, &found, &err), &err);
             for (size_t l = 0; l < m->links && known_same_shape(truth, m); l++) {
@@ -343,9 +311,6 @@ TEST(test_errors_cover)
                 inside += off <= 1.95996 * m->link[l].latency_se_us;
             }
             alarms += found.count > 0;
-            nt_matrix_destroy(x);
-            nt_model_destroy(truth);
-            nt_model_destroy(m);
         }
         double share = (double)inside / (double)links;
         if (links < 1500 || share < 0.93 || share > 0.97 || alarms > 2)
@@ -358,17 +323,15 @@ TEST(test_errors_cover)
 TEST(test_values_beyond_measure)
 {
     for (uint64_t seed = 1; seed <= 40; seed++) {
-        struct nt_matrix *x;
+        SCOPED(matrix) *x;
         struct nt_rng rng;
         nt_rng_init(&rng, seed);
         known_must(nt_matrix_create(4 + seed % 20, NT_MATRIX_LATENCY_US, &x, &err), &err);
         for (size_t k = 0; k < x->n * x->n; k++)
             x->at[k] = FLT_MAX * (float)nt_rng_uniform(&rng) / (k % 3 == 0 ? 1e30f : 1);
-        struct nt_model *m = infer(x);
+        SCOPED(model) *m = infer(x);
         for (size_t k = 0; k < m->links; k++)
             assert_true(isfinite(m->link[k].latency_us));
-        nt_model_destroy(m);
-        nt_matrix_destroy(x);
     }
 }
 
@@ -377,18 +340,15 @@ TEST(test_fit_again)
 {
     struct nt_rng rng;
     nt_rng_init(&rng, 5);
-    struct nt_model *truth = known_balanced(2, FAN(4, 8), US(0.6, 0.4));
-    struct nt_matrix *x = known_measure(truth, &(struct known_noise){.sd = 0.01}, &rng);
+    SCOPED(model) *truth = known_balanced(2, FAN(4, 8), US(0.6, 0.4));
+    SCOPED(matrix) *x = known_measure(truth, &(struct known_noise){.sd = 0.01}, &rng);
     for (size_t i = 1; i < 28; i++)
         nt_matrix_set(x, i, i - 1, 9), nt_matrix_set(x, i - 1, i, 9);
-    struct nt_model *m = infer(x);
+    SCOPED(model) *m = infer(x);
     size_t off = m->pairs_off;
     assert_in_range(off, 20, 40);
     known_must(nt_infer_figures(x, 7, m, &err), &err);
     assert_int_equal(m->pairs_off, off);
-    nt_model_destroy(m);
-    nt_matrix_destroy(x);
-    nt_model_destroy(truth);
 }
 
 /* Figures do not depend on those that the fit starts from: one host's link is far too long there,
@@ -398,7 +358,7 @@ TEST(test_any_start)
     const double OFF_US = 0.15; /* of a pair's noise 7 to 12 sd */
     struct nt_rng rng;
     nt_rng_init(&rng, 3);
-    struct nt_model *truth = known_balanced(2, FAN(8, 6), US(0.6, 0.4)), *m;
+    SCOPED(model) *truth = known_balanced(2, FAN(8, 6), US(0.6, 0.4)), *m;
     struct nt_matrix *x =
         known_measure(truth, &(struct known_noise){.sd = 0.01, .in_order = true}, &rng);
     known_must(nt_model_copy(truth, &m, &err), &err);
@@ -414,8 +374,6 @@ TEST(test_any_start)
     assert_in_range(m->pairs_off, 0, 10);
     for (size_t k = 0; k < m->links; k++)
         assert_close(m->link[k].latency_us, truth->link[k].latency_us, 0.04);
-    nt_model_destroy(m);
-    nt_model_destroy(truth);
     nt_matrix_destroy(x);
 }
 
@@ -423,7 +381,7 @@ TEST(test_any_start)
 TEST(test_long_chain)
 {
     enum { SWITCHES = NT_HOSTS_MAX };
-    struct nt_model *m;
+    SCOPED(model) *m;
     known_must(nt_model_create(2, SWITCHES, SWITCHES + 1, &m, &err), &err);
     for (uint32_t k = 0; k <= SWITCHES; k++) {
         m->link[k].a = k == 0 ? 0 : 1 + k;
@@ -433,7 +391,6 @@ TEST(test_long_chain)
     known_must(nt_model_canonicalise(m, &err), &err);
     assert_true((clock() - began) / CLOCKS_PER_SEC < 4);
     assert_int_equal(m->tiers, SWITCHES / 2);
-    nt_model_destroy(m);
 }
 
 RUN_TESTS

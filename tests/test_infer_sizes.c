@@ -305,8 +305,8 @@ static struct nt_model *two_leaves(void)
 
 TEST(sizes_are_weighed_by_their_confidence)
 {
-    struct nt_model *m = two_leaves(), *same = two_leaves();
-    struct nt_model *star = known_balanced(1, (const size_t[]){6}, (const double[]){1});
+    SCOPED(model) *m = two_leaves(), *same = two_leaves();
+    SCOPED(model) *star = known_balanced(1, (const size_t[]){6}, (const double[]){1});
     known_must(nt_model_canonicalise(star, &err), &err);
     m->confidence = same->confidence = star->confidence = 0.9;
     const struct nt_model *others[] = {same, star};
@@ -315,9 +315,6 @@ TEST(sizes_are_weighed_by_their_confidence)
         double expected = m->link[k].a < m->hosts ? 1 : (1 + 1 + 0.25) / 3;
         assert_close(m->link[k].probability, expected, 1e-9);
     }
-    nt_model_destroy(m);
-    nt_model_destroy(same);
-    nt_model_destroy(star);
 }
 
 RUN_TESTS

@@ -47,17 +47,15 @@ TEST(test_shapes)
     for (int k = 0; k <= 9; k++)
         for (size_t s = 0; s < 10; s++) {
             struct nt_rng rng;
-            struct nt_model *truth = shape(k);
+            SCOPED(model) *truth = shape(k);
             nt_rng_init(&rng, s);
             struct nt_matrix *x =
                 known_measure(truth, &(struct known_noise){.sd = sds[s % 2]}, &rng);
-            struct nt_model *found = infer(x);
+            SCOPED(model) *found = infer(x);
             if (!known_same_shape(truth, found))
                 fail_msg("shape %d seed %zu: %zu switches, expected %zu", k, s, found->switches,
                          truth->switches);
             nt_matrix_destroy(x);
-            nt_model_destroy(truth);
-            nt_model_destroy(found);
         }
 }
 
@@ -69,14 +67,13 @@ TEST(test_few_hosts)
         for (size_t i = 0; i < n; i++)
             for (size_t j = 0; j < i; j++)
                 nt_matrix_set(x, i, j, 2.0f);
-        struct nt_model *m = infer(x);
+        SCOPED(model) *m = infer(x);
         assert_int_equal(m->hosts, n);
         assert_int_equal(m->switches, n > 0);
         assert_int_equal(m->links, n);
         for (size_t k = 0; k < m->links && n > 1; k++)
             assert_close(m->link[k].latency_us, 1, 1e-6);
         nt_matrix_destroy(x);
-        nt_model_destroy(m);
     }
 }
 
@@ -84,20 +81,18 @@ TEST(test_silent_host)
 {
     struct nt_rng rng;
     nt_rng_init(&rng, 1);
-    struct nt_model *truth = known_balanced(2, FAN(3, 4), US(0.6, 0.25));
+    SCOPED(model) *truth = known_balanced(2, FAN(3, 4), US(0.6, 0.25));
     struct nt_matrix *x =
         known_measure(truth, &(struct known_noise){.sd = 0.01, .in_order = true}, &rng);
     for (size_t j = 0; j < x->n; j++) {
         nt_matrix_set(x, 5, j, NAN);
         nt_matrix_set(x, j, 5, -1);
     }
-    struct nt_model *m = infer(x);
+    SCOPED(model) *m = infer(x);
     assert_true(m->missing[5]);
     assert_int_equal(m->switches, truth->switches);
     assert_int_equal(m->links, truth->links - 1);
     nt_matrix_destroy(x);
-    nt_model_destroy(truth);
-    nt_model_destroy(m);
 }
 
 /* Hosts anywhere: beside leaves, alone above them. At noise of one percent none may be wrong, nor
@@ -112,14 +107,11 @@ TEST(test_uneven)
         for (size_t s = 0; s < networks; s++) {
             struct nt_rng rng;
             nt_rng_init(&rng, 5000 + s);
-            struct nt_model *truth = known_uneven(&rng);
+            SCOPED(model) *truth = known_uneven(&rng);
             struct known_noise noise = {.sd = sds[c], .one_sided = true};
-            struct nt_matrix *x = known_measure(truth, &noise, &rng);
-            struct nt_model *m = infer(x);
+            SCOPED(matrix) *x = known_measure(truth, &noise, &rng);
+            SCOPED(model) *m = infer(x);
             wrong += !known_same_shape(truth, m);
-            nt_matrix_destroy(x);
-            nt_model_destroy(truth);
-            nt_model_destroy(m);
         }
         if (100 * wrong > wrong_most[c] * networks)
             fail_msg("%zu of %zu are wrong at noise %g", wrong, networks, sds[c]);
@@ -140,12 +132,10 @@ TEST(test_small_balanced)
                                      : k == 2 ? known_balanced(3, FAN(2, 2, 4), US(100, 100, 200))
                                               : known_balanced(3, FAN(2, 3, 4), US(100, 100, 200));
             struct known_noise noise = {.sd = 0.02, .one_sided = true};
-            struct nt_matrix *x = known_measure(truth, &noise, &rng);
-            struct nt_model *m = infer(x);
+            SCOPED(matrix) *x = known_measure(truth, &noise, &rng);
+            SCOPED(model) *m = infer(x);
             wrong += !known_same_shape(truth, m);
-            nt_matrix_destroy(x);
             nt_model_destroy(truth);
-            nt_model_destroy(m);
         }
         if (200 * wrong > networks)
             fail_msg("%zu of %zu are wrong in tree %zu", wrong, networks, k);

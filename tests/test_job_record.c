@@ -52,7 +52,7 @@ TEST(what_ranks_send_each_other_is_kept_once)
     };
     for (size_t k = 0; k < 2; k++) {
         write_text(texts[k], strlen(texts[k]));
-        struct nt_samples *s = recorded(path, 1);
+        SCOPED(samples) *s = recorded(path, 1);
         assert_int_equal(s->warnings, 0);
         assert_int_equal(s->traffic.n, 2);
         assert_int_equal(s->traffic.ntasks, 3);
@@ -62,7 +62,6 @@ TEST(what_ranks_send_each_other_is_kept_once)
         assert_int_equal(s->traffic.pair[1][0], 1);
         assert_int_equal(s->traffic.pair[1][1], 2);
         assert_true(s->traffic.bytes[1] == 4);
-        nt_samples_destroy(s);
     }
 }
 
@@ -132,13 +131,12 @@ TEST(more_pairs_than_a_record_holds_are_not_kept)
 
 TEST(other_patterns_need_no_file)
 {
-    struct nt_samples *s;
+    SCOPED(samples) *s;
     must(nt_samples_create(&s, &err));
     must(nt_samples_set_word(&s->job.pattern, "ring", &err));
     must(nt_pattern_file_record("ring", 0, 1, s, &err));
     assert_string_equal(s->job.pattern, "ring");
     assert_int_equal(s->warnings, 0);
-    nt_samples_destroy(s);
 }
 
 /* ---- the prior: whose file it may be, and that nothing wrong with it stops a sweep ---- */
@@ -168,7 +166,7 @@ static const char *const known[] = {"n1", "n2", "n3", "n4"}, *const unknown[] = 
 static void expect_belief(const char *const *name, const char *at, const char *warning,
                           bool known_all)
 {
-    struct nt_samples *s = record_of(name, 4);
+    SCOPED(samples) *s = record_of(name, 4);
     struct nt_prior_found found;
     must(nt_prior_file_record(at, 0, 1, s, &found, &err));
     assert_int_equal(found.facts.known, known_all ? 4 : 0);
@@ -179,7 +177,6 @@ static void expect_belief(const char *const *name, const char *at, const char *w
     assert_int_equal(found.belief != NULL, known_all);
     assert_int_equal(s->belief != NULL, known_all);
     nt_belief_destroy(found.belief);
-    nt_samples_destroy(s);
 }
 
 /* LogGP of earlier jobs comes into the record of a sweep that would measure it, on hosts that the
@@ -198,14 +195,13 @@ TEST(loggp_of_earlier_jobs)
     unlink(path);
     write_prior(text, 0644);
     for (size_t k = 0; k < 3; k++) {
-        struct nt_samples *s = record_of(table[k].name, 4);
+        SCOPED(samples) *s = record_of(table[k].name, 4);
         struct nt_prior_found found;
         must(nt_samples_set_word(&s->job.level, table[k].level, &err));
         must(nt_prior_file_record(path, 0, 1, s, &found, &err));
         assert_int_equal(s->warnings, 0);
         assert_int_equal(s->loggps, table[k].loggps);
         nt_belief_destroy(found.belief);
-        nt_samples_destroy(s);
     }
     unlink(path);
 }
@@ -267,7 +263,7 @@ TEST(tasks_sit_evenly_within_the_cpus)
 TEST(the_record_holds_what_the_agent_said)
 {
     struct nt_probe_job job = {.tasks = 5, .task_cpus = 1, .cpus = "4,1"};
-    struct nt_samples *s;
+    SCOPED(samples) *s;
     must(nt_samples_create(&s, &err));
     must(nt_samples_add_host(s, "a", &err));
     must(nt_samples_add_host(s, "b", &err));
@@ -277,7 +273,6 @@ TEST(the_record_holds_what_the_agent_said)
     job.cpus = "4(x7"; /* not Slurm's form: as if nothing had been said */
     must(nt_slots_record(&job, s, &err));
     assert_int_equal(s->slots[0], 3);
-    nt_samples_destroy(s);
 }
 
 TEST(hosts_of_one_network_and_others)
@@ -327,7 +322,7 @@ TEST(a_plan_is_of_the_jobs_hosts)
 {
     static const char plan[] = "{\"rounds\": [[[\"a\", \"b\"]], [[\"b\", \"x\"], [\"c\", \"a\"]]]}";
     static const char *const hosts[] = {"a", "b", "c", "d", "e"};
-    struct nt_samples *s;
+    SCOPED(samples) *s;
     struct nt_plan *read;
     must(nt_samples_create(&s, &err));
     for (size_t k = 0; k < 5; k++)
@@ -344,7 +339,6 @@ TEST(a_plan_is_of_the_jobs_hosts)
     assert_int_equal(err.kind, NT_ERR_INPUT);
     assert_int_equal(nt_planned_file_record("/absent/plan", 1, s, &read, &err), -1);
     assert_non_null(strstr(err.text, "No such file"));
-    nt_samples_destroy(s);
 }
 
 int main(void)

@@ -68,19 +68,18 @@ TEST(test_by_hand)
         {"star:4", "a2a,compute=7", {.bytes = 1000}, 39},
     };
     for (size_t k = 0; k < COUNT(table); k++) {
-        struct nt_network *n = made(table[k].network, 1, 100);
+        SCOPED(network) *n = made(table[k].network, 1, 100);
         double t = time_of(n, table[k].kernel, table[k].w);
         if (fabs(t - table[k].time_us) > 1e-9)
             fail_msg("%s %s: %g us, expected %g", table[k].network, table[k].kernel, t,
                      table[k].time_us);
-        nt_network_destroy(n);
     }
 }
 
 /* What differs along the way: a slow link's bytes come late to a fast one, both ends cost. */
 TEST(test_uneven)
 {
-    struct nt_network *n = made("mesh:3", 1, 100);
+    SCOPED(network) *n = made("mesh:3", 1, 100);
     n->arc[2].rate_MBps = 1000; /* host 1 to 2 */
     n->overhead_us[0] = 0.25;
     n->overhead_us[2] = 0.5;
@@ -88,7 +87,6 @@ TEST(test_uneven)
     assert_close(r.message[0].received_us, 0.25 + 10 + 1, 1e-9);
     assert_close(r.message[1].received_us, 0.25 + 20 + 2 + 0.5, 1e-9);
     nt_kernel_result_fini(&r);
-    nt_network_destroy(n);
 }
 
 static const char *const networks[] = {"torus:4x4",   "ttorus:6x3:2",    "tree:3x4", "fattree:4,3",
@@ -101,7 +99,7 @@ TEST(test_conservation)
     for (size_t i = 0; i < COUNT(networks); i++)
         for (size_t j = 0; j < COUNT(kernels); j++)
             for (uint32_t buffers = 0; buffers <= 4; buffers += 2) {
-                struct nt_network *n = made(networks[i], 1, 100);
+                SCOPED(network) *n = made(networks[i], 1, 100);
                 struct nt_kernel_result r = run(n, kernels[j],
                                                 (struct nt_workload){.messages = 200,
                                                                      .bytes = 900,
@@ -132,7 +130,6 @@ TEST(test_conservation)
                 assert_true(r.busiest > 0);
                 assert_at_most(r.busiest, 1 + 1e-9);
                 nt_kernel_result_fini(&r);
-                nt_network_destroy(n);
             }
 }
 
@@ -140,7 +137,7 @@ TEST(test_conservation)
 TEST(test_causality)
 {
     for (uint32_t wave = 1; wave <= 50; wave += 7) {
-        struct nt_network *n = made("torus:4x4", 1, 100);
+        SCOPED(network) *n = made("torus:4x4", 1, 100);
         struct nt_workload w = {
             .kernel = NT_KERNEL_SR, .wave = wave, .messages = 300, .bytes = 1000, .seed = 9};
         struct nt_kernel_result r;
@@ -155,14 +152,13 @@ TEST(test_causality)
             next[r.message[m].to] = fmax(next[r.message[m].to], r.message[m].received_us);
         }
         nt_kernel_result_fini(&r);
-        nt_network_destroy(n);
     }
 }
 
 /* One at a time, nothing queues: the sum of the ways where each waits for the one before. */
 TEST(test_wave_of_one)
 {
-    struct nt_network *n = made("star:2", 1, 100);
+    SCOPED(network) *n = made("star:2", 1, 100);
     struct nt_workload w = {.messages = 500, .bytes = 1000, .seed = 4};
     struct nt_kernel_result r = run(n, "sr:1", w);
     for (size_t m = 0; m < r.messages; m++)
@@ -170,12 +166,11 @@ TEST(test_wave_of_one)
             assert_at_least(r.message[m].received_us - r.message[m].sent_us, 12 - 1e-9);
     assert_below(r.time_us, 12.0 * 500);
     nt_kernel_result_fini(&r);
-    nt_network_destroy(n);
 }
 
 TEST(test_same_seed_same_times)
 {
-    struct nt_network *n = made("torus:4x4", 0.05, 175);
+    SCOPED(network) *n = made("torus:4x4", 0.05, 175);
     for (size_t j = 0; j < COUNT(kernels); j++) {
         struct nt_workload w = {.messages = 300, .bytes = 1000, .packet_bytes = 256, .seed = 5};
         struct nt_kernel_result a = run(n, kernels[j], w), b = run(n, kernels[j], w);
@@ -187,13 +182,12 @@ TEST(test_same_seed_same_times)
     struct nt_workload w = {.messages = 300, .bytes = 1000, .seed = 5}, other = w;
     other.seed = 6;
     assert_true(time_of(n, "gups", w) != time_of(n, "gups", other));
-    nt_network_destroy(n);
 }
 
 /* Navaridas and Miguel-Alonso, section 4, figures 7 and 8, at fewer repetitions. */
 TEST(test_published)
 {
-    struct nt_network *t = made("torus:8x4", 0.05, 175), *tt = made("ttorus:8x4:4", 0.05, 175);
+    SCOPED(network) *t = made("torus:8x4", 0.05, 175), *tt = made("ttorus:8x4:4", 0.05, 175);
     double gain[COUNT(kernels)] = {0};
     const char *kernel[] = {"a2a", "o2a", "a2o", "sr:10", "sr:100", "sr:1000", "gups"};
     for (size_t k = 0; k < COUNT(kernel); k++)
@@ -211,14 +205,12 @@ TEST(test_published)
     assert_above(gain[6], gain[4] + 0.01);
     for (size_t k = 1; k < COUNT(kernel); k++)
         assert_above(gain[0], gain[k]); /* a2a differs most */
-    nt_network_destroy(t);
-    nt_network_destroy(tt);
 }
 
 /* Bounded queues hold packets up behind others, and never lock. */
 TEST(test_buffers)
 {
-    struct nt_network *n = made("torus:8x4", 0.05, 175);
+    SCOPED(network) *n = made("torus:8x4", 0.05, 175);
     struct nt_workload w = {.bytes = 1000, .messages = 3000, .packet_bytes = 250, .seed = 2};
     double unbounded = time_of(n, "gups", w);
     w.buffer_packets = 2;
@@ -227,7 +219,6 @@ TEST(test_buffers)
     double wide = time_of(n, "gups", w);
     assert_above(tight, 1.2 * unbounded);
     assert_above(tight, 1.2 * wide);
-    nt_network_destroy(n);
 }
 
 TEST(test_refusals)
@@ -260,8 +251,8 @@ TEST(test_refusals)
  * shortest where routers balance the ways on: then the twisted torus is faster, as published. */
 TEST(test_consumption)
 {
-    struct nt_network *torus = made("torus:8x4", 0.05, 175);
-    struct nt_network *twisted = made("ttorus:8x4:4", 0.05, 175);
+    SCOPED(network) *torus = made("torus:8x4", 0.05, 175);
+    SCOPED(network) *twisted = made("ttorus:8x4:4", 0.05, 175);
     struct nt_workload w = {.bytes = 10000, .seed = 1};
     double one_port = time_of(torus, "a2o", w);
     assert_close(one_port, time_of(twisted, "a2o", w), 0.2);
@@ -276,8 +267,6 @@ TEST(test_consumption)
     }
     assert_below(torus_us, 10 * static_routes);
     assert_below(twisted_us, 0.95 * torus_us);
-    nt_network_destroy(torus);
-    nt_network_destroy(twisted);
 }
 
 RUN_TESTS

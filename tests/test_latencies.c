@@ -45,7 +45,7 @@ TEST(a_clock_that_jumped_does_not_count)
 TEST(one_reading_has_its_own_error)
 {
     struct nt_latencies l;
-    struct nt_matrix *found, *error;
+    SCOPED(matrix) *found, *error;
     nt_latencies_init(&l, 4);
     assert_int_equal(nt_latencies_note(&l, 0, 1, 10, 3, NULL), 0);
     assert_int_equal(nt_latencies_note(&l, 0, 2, 10, 0, NULL), 0);
@@ -55,8 +55,6 @@ TEST(one_reading_has_its_own_error)
     assert_true(nt_matrix_get(error, 0, 1) == -3 && nt_matrix_get(error, 0, 3) == 2);
     assert_true(isnan(nt_matrix_get(error, 0, 2)) && isnan(nt_matrix_get(error, 1, 0)));
     assert_true(nt_matrix_get(found, 0, 3) == 10);
-    nt_matrix_destroy(error);
-    nt_matrix_destroy(found);
     nt_latencies_fini(&l);
 }
 
@@ -90,15 +88,13 @@ static double low_at_first(uint32_t a, uint32_t b, int pass)
  * do not count, but of a pair apart from it. */
 TEST(of_a_host_that_changed_the_lowest_counts)
 {
-    struct nt_matrix *found, *error;
+    SCOPED(matrix) *found, *error;
     read_thrice(low_at_first, &found, &error);
     for (uint32_t a = 0; a < ALL; a++)
         for (uint32_t b = a + 1; b < ALL; b++) {
             assert_true(nt_matrix_get(found, a, b) == (has_changed(a, b) ? 6 : 10));
             assert_int_equal(isnan(nt_matrix_get(error, a, b)), has_changed(a, b));
         }
-    nt_matrix_destroy(error);
-    nt_matrix_destroy(found);
 }
 
 static double near_or_far(uint32_t a, uint32_t b, int pass)
@@ -111,13 +107,11 @@ static double near_or_far(uint32_t a, uint32_t b, int pass)
  * its far ones. All of them show the network before it. */
 TEST(near_and_far_pairs_of_a_changed_host_agree)
 {
-    struct nt_matrix *found, *error;
+    SCOPED(matrix) *found, *error;
     read_thrice(near_or_far, &found, &error);
     for (uint32_t a = 0; a < ALL; a++)
         for (uint32_t b = a + 1; b < ALL; b++)
             assert_true(nt_matrix_get(found, a, b) == (float)near_or_far(a, b, 0));
-    nt_matrix_destroy(error);
-    nt_matrix_destroy(found);
 }
 
 static double with_noise(uint32_t a, uint32_t b, int pass)
@@ -131,7 +125,7 @@ static double with_noise(uint32_t a, uint32_t b, int pass)
  * that it is too low is told from the noise of all pairs, though it is no tenth. */
 TEST(a_low_reading_is_told_from_the_noise)
 {
-    struct nt_matrix *found, *error;
+    SCOPED(matrix) *found, *error;
     read_thrice(with_noise, &found, &error);
     for (uint32_t a = 0; a < ALL; a++)
         for (uint32_t b = a + 1; b < ALL; b++) {
@@ -139,8 +133,6 @@ TEST(a_low_reading_is_told_from_the_noise)
             assert_true(nt_matrix_get(found, a, b) == (float)with_noise(a, b, low ? 1 : 0));
             assert_below(nt_matrix_get(error, a, b), 2.5F);
         }
-    nt_matrix_destroy(error);
-    nt_matrix_destroy(found);
 }
 
 static double in_steps(uint32_t a, uint32_t b, int pass)
@@ -151,18 +143,16 @@ static double in_steps(uint32_t a, uint32_t b, int pass)
 /* Of readings that do not differ nobody knows the noise: less than a tenth may be a short path. */
 TEST(without_noise_a_low_reading_counts)
 {
-    struct nt_matrix *found, *error;
+    SCOPED(matrix) *found, *error;
     read_thrice(in_steps, &found, &error);
     assert_true(nt_matrix_get(found, 0, 2) == 340);
     assert_true(nt_matrix_get(found, 0, 1) == 350);
-    nt_matrix_destroy(error);
-    nt_matrix_destroy(found);
 }
 
 static void assert_lowest(size_t hosts, size_t notes)
 {
     struct nt_latencies l;
-    struct nt_matrix *expected, *found;
+    SCOPED(matrix) *expected, *found;
     struct nt_rng rng;
     struct nt_min_latency *low = calloc(hosts * hosts, sizeof *low);
     assert_non_null(low);
@@ -182,8 +172,6 @@ static void assert_lowest(size_t hosts, size_t notes)
     assert_same(found, expected);
     nt_latencies_fini(&l);
     nt_latencies_fini(&l);
-    nt_matrix_destroy(found);
-    nt_matrix_destroy(expected);
     free(low);
 }
 

@@ -48,7 +48,7 @@ TEST(dlrover_is_told_the_switches)
 {
     static const char *const names[] = {"a", "b", "c"};
     struct nt_model *m;
-    struct nt_map *map;
+    SCOPED(map) *map;
     char *text;
     size_t bytes;
     must(nt_model_create(3, 2, 3, &m, &err));
@@ -65,7 +65,6 @@ TEST(dlrover_is_told_the_switches)
     must(nt_launch_dlrover(map, (const uint32_t[]){0}, 1, &text, &bytes, &err));
     assert_string_equal(text, "{\n  \"b\": {\"asw\": \"s2\", \"psw\": \"\"}\n}\n");
     free(text);
-    nt_map_destroy(map);
 }
 
 static int read_text(const char *text, struct nt_triples *t, struct nt_err *err)

@@ -68,7 +68,7 @@ static int sweep_and_solve(const struct nt_network *n, const struct trial *t)
 TEST(many_hosts_take_no_matrix)
 {
     for (size_t k = 0; k < sizeof trials / sizeof *trials; k++) {
-        struct nt_network *n = made_network(trials[k].topology);
+        SCOPED(network) *n = made_network(trials[k].topology);
         int status = 0;
         assert_int_equal(n->hosts, trials[k].hosts);
         fflush(NULL);
@@ -81,7 +81,6 @@ TEST(many_hosts_take_no_matrix)
         assert_true(child > 0 && waitpid(child, &status, 0) == child);
         if (status != 0)
             fail_msg("%s: ended with %d", trials[k].topology, status);
-        nt_network_destroy(n);
     }
 }
 

@@ -44,9 +44,9 @@ TEST(schedules_are_sound)
     } table[] = {{"star:3", 3},      {"star:16", 10},     {"tree:2x2", 20},    {"tree:2x4x4", 25},
                  {"tree:4x8x8", 25}, {"tree:16x8x8", 25}, {"fattree:8,3", 25}, {"chain:5x4", 40}};
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
-        struct nt_network *n = made_network(table[k].topology);
-        struct nt_model *truth;
-        struct nt_planner *planner;
+        SCOPED(network) *n = made_network(table[k].topology);
+        SCOPED(model) *truth;
+        SCOPED(planner) *planner;
         size_t rounds = 0;
         must(nt_network_truth(n, &truth, &err));
         const struct nt_sweep_setup setup = {truth->hosts, NULL, 0, 3, 5, 7};
@@ -58,17 +58,14 @@ TEST(schedules_are_sound)
         assert_true(seen.rounds <= table[k].most_rounds);
         assert_true(seen.pairs >= truth->links);
         assert_true(seen.pairs <= 8 * truth->links);
-        nt_planner_destroy(planner);
-        nt_model_destroy(truth);
-        nt_network_destroy(n);
     }
 }
 
 TEST(the_absent_and_the_lost_have_no_partner)
 {
-    struct nt_network *n = made_network("tree:2x4x4");
-    struct nt_model *truth;
-    struct nt_planner *planner;
+    SCOPED(network) *n = made_network("tree:2x4x4");
+    SCOPED(model) *truth;
+    SCOPED(planner) *planner;
     bool absent[32] = {false};
     size_t rounds;
     absent[3] = absent[17] = true;
@@ -78,9 +75,6 @@ TEST(the_absent_and_the_lost_have_no_partner)
     const struct nt_sweep_setup setup = {truth->hosts, absent, 0, 3, 5, 7};
     assert_int_equal(nt_link_latency_plan_create(truth, &setup, &planner, &rounds, NULL), 0);
     assert_true(run(planner, n->hosts, absent, 20, 2).rounds > 2);
-    nt_planner_destroy(planner);
-    nt_model_destroy(truth);
-    nt_network_destroy(n);
 }
 
 TEST(what_is_no_tree_is_refused)

@@ -77,7 +77,7 @@ static void play(const struct nt_model *model, struct known_loggp *truth,
 static void drive(const struct nt_model *model, const struct nt_loggp_settings *settings,
                   struct known_loggp *truth, struct seen *seen)
 {
-    struct nt_planner *planner = NULL;
+    SCOPED(planner) *planner = NULL;
     struct nt_order order;
     struct nt_result results[NT_LOGGP_CLASSES_MAX];
     memset(seen, 0, sizeof *seen);
@@ -92,7 +92,6 @@ static void drive(const struct nt_model *model, const struct nt_loggp_settings *
     assert_int_equal(rc, 0);
     size_t optional;
     assert_int_equal(nt_loggp_rounds_left(planner, &optional), 0);
-    nt_planner_destroy(planner);
 }
 
 static void truths(struct known_loggp *truth, double noise, double outliers, uint64_t seed)
@@ -219,19 +218,18 @@ TEST(classes_that_share_links_take_turns)
     struct known_loggp truth[CLASSES];
     /* two hosts a leaf: what crosses the top uses the links of what stays below it */
     static const size_t size[] = {2, 2};
-    struct nt_model *model = known_leaves(2, size, 100, 100);
+    SCOPED(model) *model = known_leaves(2, size, 100, 100);
     truths(truth, 0, 0, 1);
     drive(model, NULL, truth, &seen);
     assert_true(seen.n[0] > 30 && seen.n[1] > 30);
-    nt_model_destroy(model);
 }
 
 TEST(each_rail_and_all_of_them)
 {
     static const char *const names[] = {"fab0", "fab1"};
     const struct nt_loggp_settings two = {.rails = 2, .rail = names};
-    struct nt_model *model = leaves(3);
-    struct nt_planner *planner = NULL;
+    SCOPED(model) *model = leaves(3);
+    SCOPED(planner) *planner = NULL;
     struct nt_order order;
     struct nt_result results[NT_LOGGP_CLASSES_MAX];
     static struct seen seen;
@@ -255,14 +253,12 @@ TEST(each_rail_and_all_of_them)
         assert_int_equal(on[r], on[0]);
         assert_int_equal(coarse[r], 12);
     }
-    nt_planner_destroy(planner);
-    nt_model_destroy(model);
 }
 
 TEST(a_lost_host_is_replaced_and_a_class_without_hosts_ends)
 {
-    struct nt_model *model = leaves(3);
-    struct nt_planner *planner = NULL;
+    SCOPED(model) *model = leaves(3);
+    SCOPED(planner) *planner = NULL;
     struct nt_order order;
     bool lost[12] = {false};
     size_t rounds = 0;
@@ -288,14 +284,12 @@ TEST(a_lost_host_is_replaced_and_a_class_without_hosts_ends)
         left += !lost[h];
     assert_true(rounds >= 16 && rounds < 1000);
     assert_true(left <= 5);
-    nt_planner_destroy(planner);
-    nt_model_destroy(model);
 }
 
 TEST(a_pair_that_always_fails_is_given_up)
 {
-    struct nt_model *model = leaves(3);
-    struct nt_planner *planner = NULL;
+    SCOPED(model) *model = leaves(3);
+    SCOPED(planner) *planner = NULL;
     struct nt_order order;
     size_t rounds = 0;
     must(nt_loggp_create(model, NULL, &planner, &err));
@@ -304,8 +298,6 @@ TEST(a_pair_that_always_fails_is_given_up)
         rounds++;
     }
     assert_in_range(rounds, 1, 6);
-    nt_planner_destroy(planner);
-    nt_model_destroy(model);
 }
 
 /* Answers that take long on their way come after the holds that the times of messages suggest. */
@@ -313,8 +305,8 @@ TEST(a_hold_without_an_answer_is_made_longer_and_costs_nothing_else)
 {
     static struct seen seen;
     struct known_loggp truth[CLASSES];
-    struct nt_model *model = leaves(1);
-    struct nt_planner *planner = NULL;
+    SCOPED(model) *model = leaves(1);
+    SCOPED(planner) *planner = NULL;
     struct nt_order order;
     struct nt_result results[NT_LOGGP_CLASSES_MAX];
     size_t silent = 0, heard = 0;
@@ -338,8 +330,6 @@ TEST(a_hold_without_an_answer_is_made_longer_and_costs_nothing_else)
     assert_true(silent > 0);
     assert_int_equal(heard, silent);
     assert_true(checked);
-    nt_planner_destroy(planner);
-    nt_model_destroy(model);
 }
 
 TEST(long_rounds_are_not_ordered)
@@ -347,20 +337,19 @@ TEST(long_rounds_are_not_ordered)
     static struct seen seen;
     const struct nt_loggp_settings brief = {.longest_s = 0.05};
     struct known_loggp truth[CLASSES];
-    struct nt_model *model = leaves(2);
+    SCOPED(model) *model = leaves(2);
     truths(truth, 0, 0, 1);
     drive(model, &brief, truth, &seen);
     for (size_t i = 0; i < seen.n[0]; i++)
         assert_below(seen.m[0][i].time_us, 0.05 * 1e6);
     assert_true(seen.n[0] > 20);
-    nt_model_destroy(model);
 }
 
 TEST(a_short_time_still_has_its_check)
 {
     static struct seen seen;
     struct known_loggp truth[CLASSES];
-    struct nt_model *model = leaves(3);
+    SCOPED(model) *model = leaves(3);
     truths(truth, 0, 0, 1);
     drive(model, NULL, truth, &seen);
     double all = seen.seconds;
@@ -372,20 +361,17 @@ TEST(a_short_time_still_has_its_check)
         must(nt_loggp_fit(seen.m[0], seen.n[0], &fit, &err));
         assert_true(!isnan(fit.check_percent) && !isnan(fit.regime[0].o_recv_us));
     }
-    nt_model_destroy(model);
 }
 
 TEST(nothing_to_measure_is_no_error)
 {
     for (size_t hosts = 0; hosts < 2; hosts++) {
-        struct nt_model *model;
-        struct nt_planner *planner;
+        SCOPED(model) *model;
+        SCOPED(planner) *planner;
         struct nt_order order;
         must(nt_model_create(hosts, 0, 0, &model, &err));
         must(nt_loggp_create(model, NULL, &planner, &err));
         assert_int_equal(planner->ops->next(planner, &order, &err), 0);
-        nt_planner_destroy(planner);
-        nt_model_destroy(model);
     }
 }
 
@@ -395,12 +381,11 @@ TEST(too_many_rails_are_refused)
     static const char *const odd[2] = {"a", "a-name-of-more-than-thirty-one-bytes"};
     const struct nt_loggp_settings nine = {.rails = 9, .rail = names},
                                    two = {.rails = 2, .rail = odd};
-    struct nt_model *model = leaves(2);
+    SCOPED(model) *model = leaves(2);
     struct nt_planner *planner = NULL;
     assert_int_equal(nt_loggp_create(model, &nine, &planner, &err), -1);
     assert_int_equal(nt_loggp_create(model, &two, &planner, &err), -1);
     assert_null(planner);
-    nt_model_destroy(model);
 }
 
 TEST(names_of_classes)

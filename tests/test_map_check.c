@@ -149,7 +149,7 @@ TEST(broken_invariants_are_listed)
     };
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
         struct nt_findings findings = {0};
-        struct nt_map *map;
+        SCOPED(map) *map;
         bool found = table[k].says == NULL;
         if (nt_map_read("f", table[k].text, strlen(table[k].text), &map, &err) != 0)
             fail_msg("%zu: %s", k, err.text);
@@ -160,7 +160,6 @@ TEST(broken_invariants_are_listed)
             fail_msg("%zu: found %zu, first %s", k, findings.count,
                      findings.count > 0 ? findings.line[0] : "none");
         nt_findings_fini(&findings);
-        nt_map_destroy(map);
     }
 }
 

@@ -222,7 +222,7 @@ TEST(sorting_keeps_the_network)
     const char *names[40];
     double sum[2] = {0};
     struct nt_model *m;
-    struct nt_map *map;
+    SCOPED(map) *map;
     must(nt_model_create(40, 0, 0, &m, &err));
     for (size_t k = 0; k < m->hosts; k++) {
         snprintf(name[k], sizeof name[k], "n%zu", k * 7 % 50);
@@ -238,7 +238,6 @@ TEST(sorting_keeps_the_network)
     assert_close(sum[0], sum[1], 1e-9);
     for (size_t k = 1; k < m->hosts; k++)
         assert_true(nt_name_compare(map->host_name[k - 1], map->host_name[k]) < 0);
-    nt_map_destroy(map);
 }
 
 /* ---- wrong texts ---- */

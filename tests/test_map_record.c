@@ -57,8 +57,8 @@ static void measure(struct nt_samples *s, uint32_t a, uint32_t b, const char *ra
 
 TEST(classes_and_rails_become_entries)
 {
-    struct nt_map *map = two_leaves();
-    struct nt_samples *s = reversed_record(HOSTS);
+    SCOPED(map) *map = two_leaves();
+    SCOPED(samples) *s = reversed_record(HOSTS);
     /* record numbers: 0 is n4, 1 is n3, 2 is n2, 3 is n1 */
     measure(s, 0, 3, "fab1", 2, false);
     measure(s, 0, 1, "fab1", 1.5, false);
@@ -87,8 +87,6 @@ TEST(classes_and_rails_become_entries)
         assert_close(nt_loggp_time_us(g, 1, bytes) / time, 1, 0.01);
     }
     assert_int_equal(at, 3);
-    nt_samples_destroy(s);
-    nt_map_destroy(map);
 }
 
 /* An overhead that is not shorter than the gap hides it; TCP of the source's table 3.5.3.1 has one,
@@ -102,8 +100,8 @@ TEST(a_hidden_gap_is_named)
                  {{INFINITY, 1.4, 1.4, 2.82, 1.4, 0.00103, 0.00103}, true},
                  {{INFINITY, 1.9, 1.9, 24.3, 3.4, 0.00409, 0.00409}, false}};
     for (size_t k = 0; k < 3; k++) {
-        struct nt_map *map = two_leaves();
-        struct nt_samples *s = reversed_record(HOSTS);
+        SCOPED(map) *map = two_leaves();
+        SCOPED(samples) *s = reversed_record(HOSTS);
         struct known_loggp net = {.regimes = 1, .regime = {table[k].regime}};
         must(nt_samples_begin_phase(s, NT_LOGGP_PHASE, &err));
         for (double bytes = 1; bytes <= 4194304; bytes = floor(bytes * 1.7 + 1)) {
@@ -116,8 +114,6 @@ TEST(a_hidden_gap_is_named)
         assert_int_equal(map->warnings, table[k].hidden);
         assert_true(!table[k].hidden ||
                     strstr(map->warning[0], "LogGP: in 1 of 1 entries the gap g is not") != NULL);
-        nt_samples_destroy(s);
-        nt_map_destroy(map);
     }
 }
 
@@ -165,8 +161,8 @@ TEST(what_was_not_measured_is_from_earlier_jobs)
 
 TEST(a_record_without_any_changes_nothing)
 {
-    struct nt_map *map = two_leaves();
-    struct nt_samples *s = reversed_record(HOSTS);
+    SCOPED(map) *map = two_leaves();
+    SCOPED(samples) *s = reversed_record(HOSTS);
     must(nt_map_loggp(s, map, &err));
     assert_int_equal(map->loggps, 0);
     /* trains alone: no entry, and no error either */
@@ -175,8 +171,6 @@ TEST(a_record_without_any_changes_nothing)
     add(s, 0, 1, NULL, known_message(&k, 8, 16, 0, 0));
     must(nt_map_loggp(s, map, &err));
     assert_int_equal(map->loggps, 0);
-    nt_samples_destroy(s);
-    nt_map_destroy(map);
 }
 
 /* ---- stress ---- */
@@ -266,15 +260,13 @@ TEST(connections_on_different_rails_do_not_queue)
                                           {"tcp/fab0", "tcp/fab0"},
                                           {"tcp/fab0,tcp/fab1", "tcp/fab0,tcp/fab1"}};
     for (size_t k = 0; k < 3; k++) {
-        struct nt_map *map = stress_two_leaves(100);
-        struct nt_samples *s = record("o2a", 30000, 0, STRESS_HOSTS, IN_ORDER);
+        SCOPED(map) *map = stress_two_leaves(100);
+        SCOPED(samples) *s = record("o2a", 30000, 0, STRESS_HOSTS, IN_ORDER);
         for (int t = 0; t < 2; t++)
             must(nt_samples_add_transport(s, used[k][t], 2, &err));
         must(nt_map_stress(s, map, &err));
         /* sent at 0, 5 and 10 ms, where one rail sends at 0, 10 and 20 */
         assert_near(map->stress[0].alone_us, k == 0 ? 20030 : 30030, 1e-6);
-        nt_samples_destroy(s);
-        nt_map_destroy(map);
     }
 }
 
@@ -311,20 +303,18 @@ TEST(nothing_is_named_that_the_map_does_not_explain)
 /* A lower bound is no capacity. */
 TEST(a_link_that_was_never_the_bottleneck_congests_nothing)
 {
-    struct nt_map *map = stress_two_leaves(50);
-    struct nt_samples *s = record("a2a", 82000, 0.05, STRESS_HOSTS, IN_ORDER);
+    SCOPED(map) *map = stress_two_leaves(50);
+    SCOPED(samples) *s = record("a2a", 82000, 0.05, STRESS_HOSTS, IN_ORDER);
     map->model->link[4].at_least = true;
     must(nt_map_stress(s, map, &err));
     assert_false(map->stress[0].congested);
     assert_near(map->stress[0].alone_us, 30030, 1e-6);
-    nt_samples_destroy(s);
-    nt_map_destroy(map);
 }
 
 TEST(figures_that_are_not_known_give_no_prediction)
 {
-    struct nt_map *map = stress_two_leaves(50);
-    struct nt_samples *s = record("a2a", 82000, 0.05, STRESS_HOSTS, IN_ORDER);
+    SCOPED(map) *map = stress_two_leaves(50);
+    SCOPED(samples) *s = record("a2a", 82000, 0.05, STRESS_HOSTS, IN_ORDER);
     for (size_t k = 0; k < 5; k++)
         map->model->link[k].bandwidth_MBps = map->model->link[k].bandwidth_back_MBps = NAN;
     must(nt_map_stress(s, map, &err));
@@ -332,28 +322,24 @@ TEST(figures_that_are_not_known_give_no_prediction)
     assert_above(map->stress[0].time_us, 0);
     assert_true(isnan(map->stress[0].alone_us) && isnan(map->stress[0].shared_us) &&
                 !map->stress[0].congested);
-    nt_samples_destroy(s);
-    nt_map_destroy(map);
 }
 
 /* n4 and n3 alone: nothing crosses. */
 TEST(those_who_took_part_are_those_of_the_record)
 {
     static const uint32_t few[] = {1, 0};
-    struct nt_map *map = stress_two_leaves(1);
-    struct nt_samples *s = record("a2a", 82000, 0.05, 2, few);
+    SCOPED(map) *map = stress_two_leaves(1);
+    SCOPED(samples) *s = record("a2a", 82000, 0.05, 2, few);
     must(nt_map_stress(s, map, &err));
     assert_int_equal(map->stress[0].hosts, 2);
     assert_near(map->stress[0].alone_us, 10020, 1e-6);
-    nt_samples_destroy(s);
-    nt_map_destroy(map);
 }
 
 TEST(kernels_among_others_do_not_disturb_each_other)
 {
     static const uint32_t across[] = {3, 1}, turned[] = {1, 3};
-    struct nt_map *map = stress_two_leaves(50);
-    struct nt_samples *s = record("a2a", 82000, 0.05, STRESS_HOSTS, IN_ORDER);
+    SCOPED(map) *map = stress_two_leaves(50);
+    SCOPED(samples) *s = record("a2a", 82000, 0.05, STRESS_HOSTS, IN_ORDER);
     add_kernel(s, "o2a", 82000, 0.05, 2, across);
     add_kernel(s, "o2a", 82000, 0.05, 2, turned);
     add_kernel(s, "a2a", 82000, 0.05, STRESS_HOSTS, IN_ORDER);
@@ -368,8 +354,6 @@ TEST(kernels_among_others_do_not_disturb_each_other)
     }
     assert_near(map->stress[3].alone_us, map->stress[0].alone_us, 1e-12);
     assert_near(map->stress[3].shared_us, map->stress[0].shared_us, 1e-12);
-    nt_samples_destroy(s);
-    nt_map_destroy(map);
 }
 
 /* Random messages: every wave waits for the one before. */
@@ -419,8 +403,8 @@ static struct nt_map *hosts_only(void)
 
 TEST(equal_hosts_share_a_model)
 {
-    struct nt_samples *s = reversed_record(MACHINES_HOSTS);
-    struct nt_map *map = hosts_only();
+    SCOPED(samples) *s = reversed_record(MACHINES_HOSTS);
+    SCOPED(map) *map = hosts_only();
     set(s, 5, LARGE, 9); /* missing: of no account */
     set(s, 4, SMALL, 0.5);
     set(s, 3, LARGE, 0);
@@ -437,14 +421,12 @@ TEST(equal_hosts_share_a_model)
     assert_true(l->latency_us == 0.25 && l->low_us == 0.125 && l->high_us == 0.5);
     assert_int_equal(map->machine[0].between[NT_BETWEEN_CORE].hosts, 0);
     assert_int_equal(map->machine[1].between[NT_BETWEEN_CACHE].hosts, 0);
-    nt_samples_destroy(s);
-    nt_map_destroy(map);
 }
 
 TEST(hosts_that_said_nothing_have_none)
 {
-    struct nt_samples *s = reversed_record(MACHINES_HOSTS);
-    struct nt_map *map = hosts_only();
+    SCOPED(samples) *s = reversed_record(MACHINES_HOSTS);
+    SCOPED(map) *map = hosts_only();
     must(nt_map_machines(s, map, &err));
     assert_int_equal(map->machines, 0);
     assert_null(map->machine_of);
@@ -453,8 +435,6 @@ TEST(hosts_that_said_nothing_have_none)
     assert_int_equal(map->machines, 1);
     for (size_t k = 0; k < MACHINES_HOSTS; k++)
         assert_int_equal(map->machine_of[k], k == 1 ? 0 : NT_MAP_NO_MACHINE);
-    nt_samples_destroy(s);
-    nt_map_destroy(map);
 }
 
 RUN_TESTS

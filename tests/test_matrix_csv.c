@@ -37,7 +37,7 @@ TEST(good_texts_give_their_matrix)
     };
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
         for (size_t piece = 1; piece < 60; piece += 3) {
-            struct nt_named_matrix *t;
+            SCOPED(named_matrix) *t;
             if (read_in_pieces(table[k], strlen(table[k]), piece, NT_MATRIX_LATENCY_US, &t, &err))
                 fail_msg("%zu: %s", k, err.text);
             assert_int_equal(t->matrix->n, 3);
@@ -49,7 +49,6 @@ TEST(good_texts_give_their_matrix)
             assert_true(isnan(nt_matrix_get(t->matrix, 2, 1)));
             for (size_t i = 0; i < 3; i++)
                 assert_true(isnan(nt_matrix_get(t->matrix, i, i)));
-            nt_named_matrix_destroy(t);
         }
     }
 }
@@ -63,7 +62,7 @@ TEST(the_rows_of_one_triangle_may_be_short)
     };
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
         for (size_t piece = 1; piece < 40; piece += 3) {
-            struct nt_named_matrix *t;
+            SCOPED(named_matrix) *t;
             if (read_in_pieces(table[k], strlen(table[k]), piece, NT_MATRIX_LATENCY_US, &t, &err))
                 fail_msg("%zu: %s", k, err.text);
             assert_true(nt_matrix_get(t->matrix, 1, 0) == 1.5f);
@@ -71,7 +70,6 @@ TEST(the_rows_of_one_triangle_may_be_short)
             for (size_t i = 0; i < 3; i++)
                 for (size_t j = i; j < 3; j++)
                     assert_true(isnan(nt_matrix_get(t->matrix, i, j)));
-            nt_named_matrix_destroy(t);
         }
     }
 }
@@ -183,11 +181,10 @@ TEST(units_are_named_or_in_the_first_cell)
     check_texts(both + 1, 2, &(struct nt_csv_given){0});
     check_texts(rtt, 1, &(struct nt_csv_given){0});
     static const char rates[] = "Gbit/s,a,b\na,,8\nb,4,\n";
-    struct nt_named_matrix *t;
+    SCOPED(named_matrix) *t;
     assert_int_equal(
         read_in_pieces(rates, sizeof rates - 1, 99, NT_MATRIX_BANDWIDTH_MBPS, &t, &err), 0);
     assert_true(nt_matrix_get(t->matrix, 0, 1) == 1000 && nt_matrix_get(t->matrix, 1, 0) == 500);
-    nt_named_matrix_destroy(t);
 }
 
 TEST(values_alone_take_the_names_that_are_given)
@@ -389,8 +386,8 @@ TEST(what_is_written_reads_back_equal)
             snprintf(name[k], sizeof name[k], "h%u", (unsigned)(n - k));
             names[k] = name[k];
         }
-        struct nt_matrix *m = random_matrix(&rng, n);
-        struct nt_named_matrix *t;
+        SCOPED(matrix) *m = random_matrix(&rng, n);
+        SCOPED(named_matrix) *t;
         char *text, *again;
         size_t bytes;
         must(nt_matrix_csv_write(m, names, &text, &bytes, &err));
@@ -402,8 +399,6 @@ TEST(what_is_written_reads_back_equal)
         assert_string_equal(text, again);
         free(text);
         free(again);
-        nt_named_matrix_destroy(t);
-        nt_matrix_destroy(m);
     }
 }
 
@@ -427,12 +422,11 @@ TEST(rows_may_come_in_any_order)
                 used +=
                     (size_t)snprintf(text + used, sizeof text - used, ",%u", order[r] * 100 + j);
         }
-        struct nt_named_matrix *t;
+        SCOPED(named_matrix) *t;
         assert_int_equal(read_in_pieces(text, used, 999, NT_MATRIX_LATENCY_US, &t, &err), 0);
         for (size_t i = 0; i < N; i++)
             for (size_t j = 0; j < N; j++)
                 assert_true(i == j || nt_matrix_get(t->matrix, i, j) == (float)(i * 100 + j));
-        nt_named_matrix_destroy(t);
     }
 }
 
@@ -442,8 +436,8 @@ TEST(arranging_follows_names)
     static const char *const order[] = {"b", "x", "a"};
     struct nt_names names = {0};
     uint32_t index;
-    struct nt_named_matrix *t;
-    struct nt_matrix *m;
+    SCOPED(named_matrix) *t;
+    SCOPED(matrix) *m;
     assert_int_equal(read_in_pieces(text, sizeof text - 1, 99, NT_MATRIX_LATENCY_US, &t, &err), 0);
     for (size_t k = 0; k < 2; k++)
         must(nt_names_add(&names, order[k], &index, &err));
@@ -453,9 +447,7 @@ TEST(arranging_follows_names)
     must(nt_matrix_arrange(t->matrix, &t->host, &names, &m, &err));
     assert_true(nt_matrix_get(m, 0, 2) == 2 && nt_matrix_get(m, 2, 0) == 1);
     assert_true(isnan(nt_matrix_get(m, 0, 1)));
-    nt_matrix_destroy(m);
     nt_names_fini(&names);
-    nt_named_matrix_destroy(t);
 }
 
 /* Against strtod: every decimal is read to the nearest double. */

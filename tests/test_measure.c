@@ -8,8 +8,8 @@
 
 TEST(test_none)
 {
-    struct nt_network *n = made_network("tree:3x4");
-    struct nt_matrix *m;
+    SCOPED(network) *n = made_network("tree:3x4");
+    SCOPED(matrix) *m;
     struct nt_measure_noise noise = {.seed = 7};
     assert_int_equal(nt_measure_apply_structure(&noise, n, NULL), 0);
     assert_int_equal(nt_measure_latencies(n, &noise, &m, NULL), 0);
@@ -17,8 +17,6 @@ TEST(test_none)
         for (uint32_t j = 0; j < n->hosts; j++)
             assert_true(i == j ? isnan(nt_matrix_get(m, i, j))
                                : nt_matrix_get(m, i, j) == (float)nt_network_latency(n, i, j));
-    nt_matrix_destroy(m);
-    nt_network_destroy(n);
 }
 
 /* Mean 1, the sd that was asked for, no correlation of the two directions or of repeats. */
@@ -106,7 +104,7 @@ TEST(test_settled)
 
 TEST(test_seeds)
 {
-    struct nt_network *n = made_network("tree:3x4");
+    SCOPED(network) *n = made_network("tree:3x4");
     struct nt_measure_noise noise = {.sd = 0.1, .outliers = 0.1, .missing = 0.1, .seed = 1},
                             other = noise;
     size_t same = 0;
@@ -118,7 +116,6 @@ TEST(test_seeds)
         same += x == nt_measure_latency(n, &other, 0, b, 5);
     }
     assert_true(same <= 1);
-    nt_network_destroy(n);
 }
 
 TEST(test_refusals)
@@ -126,12 +123,11 @@ TEST(test_refusals)
     static const struct nt_measure_noise bad[] = {
         {.sd = -0.1},    {.sd = NAN},      {.sd = 11},        {.outliers = 1.5},
         {.missing = -1}, {.missing = NAN}, {.asymmetry = -1}, {.host_spread = -1}};
-    struct nt_network *n = made_network("star:3");
+    SCOPED(network) *n = made_network("star:3");
     for (size_t k = 0; k < COUNT(bad); k++) {
         assert_int_equal(nt_measure_apply_structure(&bad[k], n, &err), -1);
         assert_int_equal(err.kind, NT_ERR_USAGE);
     }
-    nt_network_destroy(n);
 }
 
 RUN_TESTS

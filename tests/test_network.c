@@ -63,12 +63,11 @@ static const struct family {
 TEST(test_counts)
 {
     for (size_t k = 0; k < COUNT(families); k++) {
-        struct nt_network *n = made_network(families[k].spec);
+        SCOPED(network) *n = made_network(families[k].spec);
         if (n->hosts != families[k].hosts || n->switches != families[k].switches ||
             n->arcs != 2 * families[k].links)
             fail_msg("%s: %zu hosts, %zu switches, %zu arcs", families[k].spec, n->hosts,
                      n->switches, n->arcs);
-        nt_network_destroy(n);
     }
 }
 
@@ -116,7 +115,7 @@ TEST(test_routes)
 {
     for (size_t k = 0; k < COUNT(families); k++) {
         const char *name = families[k].spec;
-        struct nt_network *n = made_network(name);
+        SCOPED(network) *n = made_network(name);
         uint32_t *hops = calloc(n->hosts + n->switches, sizeof *hops), longest = 0;
         bool shortest = !has_groups(name);
         for (uint32_t a = 0; a < n->hosts; a++) {
@@ -132,7 +131,6 @@ TEST(test_routes)
         if (longest != families[k].longest)
             fail_msg("%s: longest route %u, expected %u", name, longest, families[k].longest);
         free(hops);
-        nt_network_destroy(n);
     }
 }
 
@@ -140,14 +138,12 @@ TEST(test_routes)
 TEST(test_from_model)
 {
     for (size_t k = 0; k < COUNT(families); k++) {
-        struct nt_network *n = made_network(families[k].spec), *m;
+        SCOPED(network) *n = made_network(families[k].spec), *m;
         must(nt_network_from_model(n->model, &m, &err));
         bool shortest = !has_groups(families[k].spec);
         for (uint32_t a = 0; a < n->hosts; a++)
             for (uint32_t b = 0; b < n->hosts && shortest; b++)
                 assert_close(nt_network_latency(m, a, b), nt_network_latency(n, a, b), 1e-9);
-        nt_network_destroy(m);
-        nt_network_destroy(n);
     }
 }
 
@@ -155,7 +151,7 @@ TEST(test_from_model)
  * more than others in an exchange of all. */
 TEST(test_fattree_spread)
 {
-    struct nt_network *n = made_network("fattree:8,3");
+    SCOPED(network) *n = made_network("fattree:8,3");
     uint32_t *load = calloc(n->arcs, sizeof *load), *down = calloc(n->hosts + n->switches, 4);
     for (uint32_t b = 0; b < n->hosts; b++) {
         memset(down, 0xff, (n->hosts + n->switches) * 4);
@@ -174,7 +170,6 @@ TEST(test_fattree_spread)
         assert_in_range(load[k], 1, n->hosts - 1);
     free(load);
     free(down);
-    nt_network_destroy(n);
 }
 
 /* 8x4: the twist evens out what a plain torus puts on its longer rings. */
@@ -214,11 +209,10 @@ static struct nt_model *truth_of(const char *spec)
 TEST(test_truth)
 {
     for (size_t k = 0; k < COUNT(families); k++) {
-        struct nt_model *t = truth_of(families[k].spec);
+        SCOPED(model) *t = truth_of(families[k].spec);
         if (t->switches != families[k].true_switches || t->links != families[k].true_links)
             fail_msg("%s: the truth has %zu switches and %zu links", families[k].spec, t->switches,
                      t->links);
-        nt_model_destroy(t);
     }
 }
 
@@ -235,10 +229,9 @@ TEST(the_truth_names_families)
                 {"torus:4x4,hosts=2", NT_FAMILY_TORUS, 2},
                 {"ring:3,hosts=2", NT_FAMILY_IRREGULAR, 0}};
     for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
-        struct nt_model *t = truth_of(rows[k].spec);
+        SCOPED(model) *t = truth_of(rows[k].spec);
         assert_int_equal(t->family, rows[k].family);
         assert_int_equal(t->dimensions, rows[k].dimensions);
-        nt_model_destroy(t);
     }
 }
 
@@ -247,8 +240,8 @@ TEST(the_truth_names_families)
 TEST(test_truth_latencies)
 {
     for (size_t k = 0; k < COUNT(families); k++) {
-        struct nt_network *n = made_network(families[k].spec), *m;
-        struct nt_model *t;
+        SCOPED(network) *n = made_network(families[k].spec), *m;
+        SCOPED(model) *t;
         must(nt_network_truth(n, &t, &err));
         must(nt_network_from_model(t, &m, &err));
         bool routed = t->family == NT_FAMILY_IRREGULAR || t->family == NT_FAMILY_DRAGONFLY;
@@ -256,9 +249,6 @@ TEST(test_truth_latencies)
             for (uint32_t b = 0; b < n->hosts; b++)
                 if (a != b && n->hosts > 1)
                     assert_close(nt_network_latency(m, a, b), nt_network_latency(n, a, b), 1e-9);
-        nt_network_destroy(m);
-        nt_network_destroy(n);
-        nt_model_destroy(t);
     }
 }
 
@@ -282,8 +272,8 @@ TEST(test_truth_rates)
 TEST(test_truth_of_idle_switches)
 {
     const uint32_t ends[][2] = {{0, 4}, {1, 4}, {5, 2}, {5, 3}, {4, 6}, {6, 5}, {6, 7}, {7, 8}};
-    struct nt_model *m, *t;
-    struct nt_network *n;
+    SCOPED(model) *m, *t;
+    SCOPED(network) *n;
     assert_int_equal(nt_model_create(4, 5, COUNT(ends), &m, NULL), 0);
     for (size_t k = 0; k < COUNT(ends); k++) {
         m->link[k].a = ends[k][0];
@@ -308,9 +298,6 @@ TEST(test_truth_of_idle_switches)
         }
     }
     assert_true(nt_shape_equal(t, m));
-    nt_model_destroy(t);
-    nt_model_destroy(m);
-    nt_network_destroy(n);
 }
 
 /* Hosts that nothing joins are not hosts on a switch. */
@@ -332,7 +319,7 @@ TEST(test_shapes)
 {
     for (size_t i = 0; i < COUNT(families); i++)
         for (size_t j = 0; j < COUNT(families); j++) {
-            struct nt_model *a = truth_of(families[i].spec), *b = truth_of(families[j].spec);
+            SCOPED(model) *a = truth_of(families[i].spec), *b = truth_of(families[j].spec);
             const char *same[][2] = {{"tree:3x4", "tree:3x4x1"}, {"ttorus:8x4:0", "torus:8x4"}};
             bool expected = i == j;
             for (size_t k = 0; k < COUNT(same); k++)
@@ -344,8 +331,6 @@ TEST(test_shapes)
                 expected = nt_shape_equal(a, b);
             if (nt_shape_equal(a, b) != expected)
                 fail_msg("%s and %s: expected %d", families[i].spec, families[j].spec, expected);
-            nt_model_destroy(a);
-            nt_model_destroy(b);
         }
 }
 
@@ -364,25 +349,21 @@ TEST(test_shape_pairs)
         {"star:1", "hypercube:0", true},    {"dragonfly:1x3x2", "tree:3x2", false},
     };
     for (size_t k = 0; k < COUNT(pair); k++) {
-        struct nt_model *a = truth_of(pair[k].a), *b = truth_of(pair[k].b);
+        SCOPED(model) *a = truth_of(pair[k].a), *b = truth_of(pair[k].b);
         if (nt_shape_equal(a, b) != pair[k].equal || nt_shape_equal(b, a) != pair[k].equal)
             fail_msg("%s and %s: expected %d", pair[k].a, pair[k].b, pair[k].equal);
-        nt_model_destroy(a);
-        nt_model_destroy(b);
     }
 }
 
 TEST(test_shape_counts)
 {
-    struct nt_model *found = truth_of("tree:4x3"), *truth = truth_of("tree:3x4");
+    SCOPED(model) *found = truth_of("tree:4x3"), *truth = truth_of("tree:3x4");
     struct nt_shape_difference d;
     assert_int_equal(nt_shape_compare(found, truth, &d, NULL), 0);
     assert_true(d.trees);
     assert_false(d.equal);
     assert_int_equal(d.missing, 3);
     assert_int_equal(d.invented, 4);
-    nt_model_destroy(found);
-    nt_model_destroy(truth);
 }
 
 /* Planes of their own with the same hosts; a perfect solver sees the rates of all. */
@@ -390,7 +371,7 @@ TEST(test_rails_are_networks_of_their_own)
 {
     struct nt_network *one = made_network("fattree:4,2"),
                       *three = made_network("rails:3:fattree:4,2");
-    struct nt_model *truth, *truth_three;
+    SCOPED(model) *truth, *truth_three;
     assert_int_equal(nt_network_rails(one), 1);
     assert_int_equal(nt_network_rails(three), 3);
     for (struct nt_network *n = three; n != NULL; n = n->next_rail) {
@@ -404,8 +385,6 @@ TEST(test_rails_are_networks_of_their_own)
         assert_close(truth_three->link[k].bandwidth_MBps, 3 * truth->link[k].bandwidth_MBps, 1e-6);
         assert_close(truth_three->link[k].latency_us, truth->link[k].latency_us, 1e-9);
     }
-    nt_model_destroy(truth);
-    nt_model_destroy(truth_three);
     nt_network_destroy(one);
     nt_network_destroy(three);
 }
@@ -415,7 +394,7 @@ TEST(test_shape_renamed)
 {
     const char *specs[] = {"tree:2x3x4", "dragonfly:5x4x2", "torus:4x4", "fattree:4,3"};
     for (size_t s = 0; s < COUNT(specs); s++) {
-        struct nt_network *n = made_network(specs[s]);
+        SCOPED(network) *n = made_network(specs[s]);
         struct nt_model *a = n->model, *b;
         struct nt_rng rng;
         nt_rng_init(&rng, 5);
@@ -440,14 +419,13 @@ TEST(test_shape_renamed)
         }
         assert_false(nt_shape_equal(a, b));
         nt_model_destroy(b);
-        nt_network_destroy(n);
         free(name);
     }
 }
 
 TEST(test_large_tree)
 {
-    struct nt_network *n = made_network("tree:16x16x16x16");
+    SCOPED(network) *n = made_network("tree:16x16x16x16");
     struct nt_rng rng;
     nt_rng_init(&rng, 1);
     assert_int_equal(n->hosts, 65536);
@@ -462,12 +440,10 @@ TEST(test_large_tree)
         double expected = up == 0 ? 0 : 1 + 0.5 * (up - 1);
         assert_close(nt_network_latency(n, a, b), expected, 1e-9);
     }
-    struct nt_model *t;
+    SCOPED(model) *t;
     assert_int_equal(nt_network_truth(n, &t, NULL), 0);
     assert_int_equal(t->switches, 4369);
     assert_true(nt_shape_equal(t, n->model));
-    nt_model_destroy(t);
-    nt_network_destroy(n);
 }
 
 TEST(test_bad_specs)
@@ -556,7 +532,7 @@ TEST(test_adaptive_latencies)
 {
     static const char *const specs[] = {"dragonfly:5x4x2", "dragonfly+:4x3x2x2", "aries:4x2x3x2"};
     for (size_t k = 0; k < COUNT(specs); k++) {
-        struct nt_network *n = made_network(specs[k]), *m = made_network(specs[k]);
+        SCOPED(network) *n = made_network(specs[k]), *m = made_network(specs[k]);
         size_t each = n->hosts / n->spec.dimension[0];
         m->adaptive = true;
         for (uint32_t a = 0; a < n->hosts; a++)
@@ -568,8 +544,6 @@ TEST(test_adaptive_latencies)
                 else
                     assert_above(mean, us + 0.1);
             }
-        nt_network_destroy(n);
-        nt_network_destroy(m);
     }
 }
 

@@ -33,8 +33,8 @@ static double link_us(const struct nt_network *net, uint32_t link)
 TEST(a_route_has_what_its_pair_takes)
 {
     for (size_t t = 0; t < sizeof topologies / sizeof *topologies; t++) {
-        struct nt_network *net = build(topologies[t], 0.2);
-        struct nt_routes *r;
+        SCOPED(network) *net = build(topologies[t], 0.2);
+        SCOPED(routes) *r;
         struct nt_measured *m;
         const struct nt_measure_noise none = {.seed = 1};
         must(nt_network_routes(net, &r, &err));
@@ -54,16 +54,14 @@ TEST(a_route_has_what_its_pair_takes)
             assert_close(all / nt_route_directions(r, p), m->latency_us[p], 1e-9);
         }
         nt_measured_destroy(m);
-        nt_routes_destroy(r);
-        nt_network_destroy(net);
     }
 }
 
 TEST(missing_pairs_are_left_out)
 {
-    struct nt_network *net = build("star:40", 0);
+    SCOPED(network) *net = build("star:40", 0);
     const struct nt_measure_noise noise = {.missing = 0.3, .seed = 1};
-    struct nt_routes *r;
+    SCOPED(routes) *r;
     struct nt_measured *m;
     assert_int_equal(nt_network_routes(net, &r, NULL), 0);
     assert_int_equal(nt_network_measured(net, &noise, r, &m, NULL), 0);
@@ -71,8 +69,6 @@ TEST(missing_pairs_are_left_out)
     for (size_t k = 0; k < m->count; k++)
         assert_true(isfinite(m->latency_us[k]));
     nt_measured_destroy(m);
-    nt_routes_destroy(r);
-    nt_network_destroy(net);
 }
 
 TEST(too_many_hosts_are_refused)
@@ -108,8 +104,8 @@ TEST(what_is_written_is_read_back)
         name[k] = made[k];
     }
     for (size_t t = 0; t < sizeof topologies / sizeof *topologies; t++) {
-        struct nt_network *net = build(topologies[t], 0);
-        struct nt_routes *r;
+        SCOPED(network) *net = build(topologies[t], 0);
+        SCOPED(routes) *r;
         char *text, *again;
         size_t bytes, again_bytes;
         must(nt_network_routes(net, &r, &err));
@@ -124,8 +120,6 @@ TEST(what_is_written_is_read_back)
         free(text);
         free(again);
         nt_routes_text_destroy(back);
-        nt_routes_destroy(r);
-        nt_network_destroy(net);
     }
 }
 

@@ -71,14 +71,12 @@ TEST(a_host_that_only_receives)
     struct fault f = none;
     nt_rng_init(&rng, 1);
     f.mute_host = 5;
-    struct nt_model *m = solved(&f, &rng);
+    SCOPED(model) *m = solved(&f, &rng);
     assert_true(the_simplex(m)->a >= HOSTS && the_simplex(m)->b == 5);
-    struct nt_matrix *modelled;
+    SCOPED(matrix) *modelled;
     must(nt_model_latencies(m, &modelled, &err));
     assert_true(isnan(nt_matrix_get(modelled, 5, 0)));
     assert_close((double)nt_matrix_get(modelled, 0, 5), 3, 0.1);
-    nt_matrix_destroy(modelled);
-    nt_model_destroy(m);
 }
 
 TEST(a_host_that_only_sends)
@@ -87,9 +85,8 @@ TEST(a_host_that_only_sends)
     struct fault f = none;
     nt_rng_init(&rng, 2);
     f.deaf_host = 9;
-    struct nt_model *m = solved(&f, &rng);
+    SCOPED(model) *m = solved(&f, &rng);
     assert_true(the_simplex(m)->a == 9 && the_simplex(m)->b >= HOSTS);
-    nt_model_destroy(m);
 }
 
 /* The leaf's link and not those of its hosts, whose pairs inside the leaf go both ways. */
@@ -100,14 +97,13 @@ TEST(a_leaf_that_is_slow_upwards)
     nt_rng_init(&rng, 3);
     f.slow_leaf = 2;
     f.outliers = 0.03;
-    struct nt_model *m = solved(&f, &rng);
+    SCOPED(model) *m = solved(&f, &rng);
     const struct nt_link *l = the_simplex(m);
     assert_true(l->a >= HOSTS && l->b >= HOSTS);
     bool leaf = false;
     for (size_t k = 0; k < m->links; k++)
         leaf |= m->link[k].a == LEAF && m->link[k].b == l->b;
     assert_true(leaf);
-    nt_model_destroy(m);
 }
 
 TEST(what_was_not_asked_is_no_fault)
@@ -125,9 +121,8 @@ TEST(what_was_not_asked_is_no_fault)
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
         size_t wrong = 0, runs = draws(20, 50);
         for (size_t run = 0; run < runs; run++) {
-            struct nt_model *m = solved(&table[k], &rng);
+            SCOPED(model) *m = solved(&table[k], &rng);
             wrong += count_simplex(m) > 0;
-            nt_model_destroy(m);
         }
         assert_at_most(50 * wrong, runs);
     }

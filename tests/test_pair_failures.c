@@ -71,7 +71,7 @@ TEST(two_blocked_pairs_leave_the_network)
         for (uint32_t a = 0; a < 5; a++)
             for (uint32_t b = a + 1; b < 5; b++)
                 add_latency(s, a, b, us[a][b]);
-    struct nt_map *map = solved(s);
+    SCOPED(map) *map = solved(s);
     const struct nt_model *m = map->model;
     assert_int_equal(map->status, NT_STATUS_PARTIAL);
     assert_int_equal(map->sweep.pairs_measured, 8);
@@ -86,7 +86,6 @@ TEST(two_blocked_pairs_leave_the_network)
                         "n2 and n5 could not reach each other: connect: no answer in time");
     assert_string_equal(map->warning[1],
                         "n3 and n5 could not reach each other: connect: no answer in time");
-    nt_map_destroy(map);
 }
 
 /* Of a tree of so many leaves of four hosts this share of the pairs, chosen by chance. */
@@ -169,13 +168,12 @@ TEST(pairs_that_pass_no_large_messages_are_named)
     struct nt_sample good = {
         .kind = NT_SAMPLE_BANDWIDTH, .a = 0, .b = 1, .bytes = 1e6, .value_us = 1e4, .count = 1};
     must(nt_samples_add(s, good, NULL, &err));
-    struct nt_map *map = solved(s);
+    SCOPED(map) *map = solved(s);
     assert_int_equal(map->status, NT_STATUS_PARTIAL);
     assert_true(warns(map, "between n1 and n3 small messages pass and large ones do not. Compare "
                            "the MTU of both hosts"));
     assert_false(warns(map, "between n1 and n2 ")); /* one flow of theirs was well */
     assert_true(warns(map, "15 more pairs pass small messages only"));
-    nt_map_destroy(map);
 }
 
 RUN_TESTS

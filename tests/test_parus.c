@@ -51,7 +51,7 @@ static size_t torus_hops(size_t a, size_t b, size_t side)
 TEST(a_regular_network_is_found)
 {
     const size_t n = 64;
-    struct nt_matrix *m = empty(n);
+    SCOPED(matrix) *m = empty(n);
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < n; j++)
             if (i != j)
@@ -68,7 +68,6 @@ TEST(a_regular_network_is_found)
         assert_true(r->model->link[k].probability == 1);
     }
     nt_parus_destroy(r);
-    nt_matrix_destroy(m);
 }
 
 /* 4 boards of 4 processes; the cells differ a little, so that the chains have lighter arcs. */
@@ -86,13 +85,12 @@ static struct nt_matrix *boards(void)
 /* "If the network is hierarchical, the algorithm most likely gives a fully connected graph." */
 TEST(a_hierarchical_network_is_a_full_mesh)
 {
-    struct nt_matrix *m = boards();
+    SCOPED(matrix) *m = boards();
     struct nt_parus_result *r = infer_one(m, 0.2, 0.5);
     assert_int_equal(r->model->family, NT_FAMILY_FULL_MESH);
     assert_int_equal(r->arcs, 16 * 15);
     assert_int_equal(r->groups, 4);
     nt_parus_destroy(r);
-    nt_matrix_destroy(m);
 }
 
 /* A ring of boards whose direct distance is the sum of its steps: stage 2 finds a skeleton without
@@ -101,7 +99,7 @@ TEST(a_hierarchical_network_is_a_full_mesh)
 TEST(cycles_are_restored)
 {
     const size_t n = 12;
-    struct nt_matrix *m = empty(n);
+    SCOPED(matrix) *m = empty(n);
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < n; j++) {
             double sum = 0, around = 0;
@@ -120,14 +118,13 @@ TEST(cycles_are_restored)
     }
     assert_null(arc_of(r, 4, 6)); /* as long as its path: nothing to close */
     nt_parus_destroy(r);
-    nt_matrix_destroy(m);
 }
 
 /* Figure 1: to the process that sends too slowly lead arrows, not lines. */
 TEST(a_slow_sender_has_simplex_links)
 {
     const size_t n = 8;
-    struct nt_matrix *m = empty(n);
+    SCOPED(matrix) *m = empty(n);
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < n; j++)
             if (i != j)
@@ -145,7 +142,6 @@ TEST(a_slow_sender_has_simplex_links)
             assert_int_equal(link->b, 0);
     }
     nt_parus_destroy(r);
-    nt_matrix_destroy(m);
 }
 
 /* eps_duplex: two groups whose channel takes 10 there and 18 back. */
@@ -184,7 +180,7 @@ TEST(lengths_are_of_a_size_or_of_all)
 
 TEST(eps_duplex_parts_simplex_from_duplex)
 {
-    struct nt_matrix *m = empty(4);
+    SCOPED(matrix) *m = empty(4);
     for (size_t i = 0; i < 4; i++)
         for (size_t j = 0; j < 4; j++)
             if (i != j)
@@ -199,13 +195,12 @@ TEST(eps_duplex_parts_simplex_from_duplex)
     for (size_t k = 0; k < r->model->links; k++)
         assert_false(r->model->link[k].simplex);
     nt_parus_destroy(r);
-    nt_matrix_destroy(m);
 }
 
 /* The same for a channel that only stage 3 finds: 11 there, 14.5 back, where the path takes 15. */
 TEST(eps_duplex_holds_for_restored_cycles)
 {
-    struct nt_matrix *m = empty(4);
+    SCOPED(matrix) *m = empty(4);
     static const float us[4][4] = {
         {0, 3, 10, 12}, {3, 0, 12, 11}, {10, 12, 0, 3}, {12, 14.5f, 3, 0}};
     for (size_t i = 0; i < 4; i++)
@@ -220,7 +215,6 @@ TEST(eps_duplex_holds_for_restored_cycles)
     assert_non_null(arc_of(r, 1, 3));
     assert_null(arc_of(r, 3, 1));
     nt_parus_destroy(r);
-    nt_matrix_destroy(m);
 }
 
 /* A probability is the share of the matrices whose topology has the arc; formula 2 for weights. */
@@ -311,7 +305,7 @@ TEST(time_grows_with_the_cube_and_with_the_square_if_arcs_are_few)
 
 TEST(bad_input_is_refused)
 {
-    struct nt_matrix *m = empty(3), *other = empty(4), *large = empty(NT_PARUS_HOSTS_MAX + 1);
+    SCOPED(matrix) *m = empty(3), *other = empty(4), *large = empty(NT_PARUS_HOSTS_MAX + 1);
     const struct nt_matrix *two[] = {m, other}, *one[] = {m}, *big[] = {large};
     struct nt_parus_options o = {-1, 0, 0, 0};
     struct nt_parus_result *r = NULL;
@@ -324,20 +318,16 @@ TEST(bad_input_is_refused)
     assert_int_equal(err.kind, NT_ERR_INPUT);
     assert_non_null(strstr(err.text, "hosts 2 and 1 is -4"));
     assert_null(r);
-    nt_matrix_destroy(m);
-    nt_matrix_destroy(other);
-    nt_matrix_destroy(large);
 }
 
 TEST(little_is_enough)
 {
     for (size_t n = 0; n < 4; n++) {
-        struct nt_matrix *m = empty(n);
+        SCOPED(matrix) *m = empty(n);
         struct nt_parus_result *r = infer_one(m, 0.1, 0.1);
         assert_int_equal(r->arcs, 0);
         assert_int_equal(r->model->hosts, n);
         nt_parus_destroy(r);
-        nt_matrix_destroy(m);
     }
 }
 

@@ -29,7 +29,7 @@ static double apart(const struct nt_layout *l, size_t a, size_t b)
 
 TEST(lengths_are_kept_where_they_can_be)
 {
-    struct nt_model *m;
+    SCOPED(model) *m;
     must(nt_model_create(4, 0, 3, &m, &err)); /* a chain fits a line */
     for (uint32_t k = 0; k < 3; k++) {
         m->link[k].a = k;
@@ -37,19 +37,17 @@ TEST(lengths_are_kept_where_they_can_be)
         m->link[k].latency_us = k + 1;
     }
     for (int dims = 2; dims <= 3; dims++) {
-        struct nt_layout *l = layout_of(m, dims);
+        SCOPED(layout) *l = layout_of(m, dims);
         assert_below(l->stress, 1e-4);
         assert_close(apart(l, 1, 2) / apart(l, 0, 1), 2, 0.05);
         assert_close(apart(l, 0, 3) / apart(l, 0, 1), 6, 0.15);
-        nt_layout_destroy(l);
     }
-    nt_model_destroy(m);
 }
 
 TEST(more_room_never_hurts_and_far_hosts_stay_apart)
 {
-    struct nt_model *m = known_tree(2, 4, 8, true, false, 3);
-    struct nt_layout *flat = layout_of(m, 2), *solid = layout_of(m, 3);
+    SCOPED(model) *m = known_tree(2, 4, 8, true, false, 3);
+    SCOPED(layout) *flat = layout_of(m, 2), *solid = layout_of(m, 3);
     assert_true(solid->stress < flat->stress);
     assert_below(flat->stress, 0.15);
     double nearest = INFINITY;
@@ -57,45 +55,35 @@ TEST(more_room_never_hurts_and_far_hosts_stay_apart)
         for (size_t b = 0; b < a; b++)
             nearest = fmin(nearest, apart(flat, a, b));
     assert_above(nearest, 0.005);
-    nt_layout_destroy(flat);
-    nt_layout_destroy(solid);
-    nt_model_destroy(m);
 }
 
 TEST(the_same_model_gives_the_same_picture)
 {
-    struct nt_model *m = known_tree(2, 3, 3, true, false, 3);
-    struct nt_layout *a = layout_of(m, 2), *b = layout_of(m, 2);
+    SCOPED(model) *m = known_tree(2, 3, 3, true, false, 3);
+    SCOPED(layout) *a = layout_of(m, 2), *b = layout_of(m, 2);
     assert_memory_equal(a->at, b->at, a->vertices * 2 * sizeof *a->at);
-    nt_layout_destroy(a);
-    nt_layout_destroy(b);
-    nt_model_destroy(m);
 }
 
 TEST(what_nothing_joins_stands_on_the_rim)
 {
     static const size_t sizes[] = {0, 1, 5};
     for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
-        struct nt_model *m;
+        SCOPED(model) *m;
         must(nt_model_create(sizes[k], 0, 0, &m, &err));
-        struct nt_layout *l = layout_of(m, 2);
+        SCOPED(layout) *l = layout_of(m, 2);
         for (size_t v = 0; v < l->vertices; v++)
             assert_close(hypot(l->at[2 * v], l->at[2 * v + 1]), 1.15, 1e-9);
         for (size_t v = 1; v < l->vertices; v++)
             assert_above(apart(l, v, v - 1), 0.1);
-        nt_layout_destroy(l);
-        nt_model_destroy(m);
     }
 }
 
 TEST(many_vertices_are_held_by_pivots)
 {
-    struct nt_model *m = known_tree(4, 10, 50, true, false, 3);
-    struct nt_layout *l = layout_of(m, 2);
+    SCOPED(model) *m = known_tree(4, 10, 50, true, false, 3);
+    SCOPED(layout) *l = layout_of(m, 2);
     assert_true(l->vertices > NT_LAYOUT_EXACT);
     assert_below(l->stress, 0.25);
-    nt_layout_destroy(l);
-    nt_model_destroy(m);
 }
 
 static struct nt_map *named(struct nt_model *m)
@@ -116,7 +104,7 @@ TEST(a_page_asks_nothing_of_a_network_and_escapes_names)
 {
     char *page;
     size_t bytes;
-    struct nt_map *map = named(known_tree(2, 2, 2, false, false, 3));
+    SCOPED(map) *map = named(known_tree(2, 2, 2, false, false, 3));
     struct nt_picture picture = {.map = map, .title = {"</script><b>\"", NULL}};
     must(nt_html_write(&picture, &page, &bytes, &err));
     assert_int_equal(strlen(page), bytes);
@@ -126,7 +114,6 @@ TEST(a_page_asks_nothing_of_a_network_and_escapes_names)
     assert_null(strstr(page, "https:"));
     assert_null(strstr(page, "src="));
     free(page);
-    nt_map_destroy(map);
 }
 
 static char *drawn(const struct nt_picture *picture)
@@ -151,7 +138,7 @@ static size_t count(const char *text, const char *word)
 
 TEST(every_host_and_switch_is_named_and_nothing_is_strong)
 {
-    struct nt_map *map = named(known_tree(2, 4, 8, true, true, 3));
+    SCOPED(map) *map = named(known_tree(2, 4, 8, true, true, 3));
     char *text = drawn(&(struct nt_picture){.map = map, .title = {"map", NULL}}), word[32];
     for (size_t v = 0; v < map->model->hosts + map->model->switches; v++) {
         snprintf(word, sizeof word, ">%s</text>", nt_map_vertex_name(map, (uint32_t)v));
@@ -165,13 +152,12 @@ TEST(every_host_and_switch_is_named_and_nothing_is_strong)
     assert_int_equal(count(text, ">1.00 us</text>"), 64);
     assert_int_equal(count(text, ">1000 MB/s</text>"), 64);
     free(text);
-    nt_map_destroy(map);
 }
 
 TEST(hosts_that_are_alike_share_a_line_but_a_finding_has_its_own)
 {
     struct nt_model *m = known_tree(2, 4, 20, false, true, 3);
-    struct nt_map *map = named(m);
+    SCOPED(map) *map = named(m);
     map->fault = calloc(1, sizeof *map->fault);
     assert_non_null(map->fault);
     map->fault[0] = (struct nt_fault){.part = {NT_FAULT_LINK_SLOW, m->link[30].a, m->link[30].b},
@@ -189,12 +175,11 @@ TEST(hosts_that_are_alike_share_a_line_but_a_finding_has_its_own)
     assert_int_equal(count(text, "class=\"host strong\""), 1);
     assert_non_null(strstr(text, "is slow: 3 us, expected 1"));
     free(text);
-    nt_map_destroy(map);
 }
 
 TEST(a_difference_is_strong_where_it_is)
 {
-    struct nt_map *map = named(known_tree(2, 2, 4, false, true, 3));
+    SCOPED(map) *map = named(known_tree(2, 2, 4, false, true, 3));
     char said[] = "s3: <there> & \"none\"";
     const struct nt_remark remark[] = {{.in_map = {5, 5}, .text = said},
                                        {.in_map = {NT_NO_VERTEX, NT_NO_VERTEX}, .text = said}};
@@ -204,7 +189,6 @@ TEST(a_difference_is_strong_where_it_is)
     assert_int_equal(count(text, "<there>"), 0);
     assert_int_equal(count(text, "&#60;there&#62; &#38; &#34;none&#34;"), 2);
     free(text);
-    nt_map_destroy(map);
 }
 
 TEST(what_did_not_answer_is_hollow_and_what_is_not_sure_pale)
@@ -220,14 +204,13 @@ TEST(what_did_not_answer_is_hollow_and_what_is_not_sure_pale)
     m->missing[4] = true;
     m->tier[0] = 2;
     m->confidence = 0.8;
-    struct nt_map *map = named(m);
+    SCOPED(map) *map = named(m);
     char *text = drawn(&(struct nt_picture){.map = map, .title = {"map", NULL}});
     assert_int_equal(count(text, "class=\"host missing\""), 1);
     assert_non_null(strstr(text, "<title>host n5, did not answer</title>"));
     assert_non_null(strstr(text, "<title>switch s2, support 80 %</title>"));
     assert_int_equal(count(text, " opacity=\"0.51\""), 3); /* both switches and the link between */
     free(text);
-    nt_map_destroy(map);
 }
 
 /* A ring has no switch, and two stars are no single tree: both are drawn as their latencies say. */
@@ -241,13 +224,12 @@ TEST(what_is_no_tree_is_drawn_as_well)
             m->link[k].b = stars ? 6 + k / 3 : (k + 1) % 6;
             m->link[k].latency_us = 1;
         }
-        struct nt_map *map = named(m);
+        SCOPED(map) *map = named(m);
         char *text = drawn(&(struct nt_picture){.map = map, .title = {"map", NULL}});
         assert_int_equal(count(text, "class=\"host\""), 6);
         assert_int_equal(count(text, "class=\"link\""), 6);
         assert_non_null(strstr(text, ">n6</text>"));
         free(text);
-        nt_map_destroy(map);
     }
 }
 
@@ -280,13 +262,12 @@ TEST(values_have_signs_and_a_bad_link_is_thick)
     assert_string_equal(text, "");
     l->bandwidth_MBps = l->bandwidth_back_MBps = 10;
     l->suspect = true;
-    struct nt_map *map = named(m);
+    SCOPED(map) *map = named(m);
     struct nt_look look;
     must(nt_look_init(&look, &(struct nt_picture){.map = map}, map, &err));
     assert_true(nt_look_thickness(&look, 0) == NT_BAD_PX);
     assert_below(nt_look_thickness(&look, 1), NT_BAD_PX);
     nt_look_fini(&look);
-    nt_map_destroy(map);
 }
 
 static double thickness_of_full_mesh(size_t hosts)
@@ -406,14 +387,12 @@ TEST(known_dimensions_are_a_grid)
         nt_model_destroy(m);
     }
     /* dimensions that are not those of the links are drawn as any other network */
-    struct nt_model *m = known_grid(NT_FAMILY_TORUS, 2, (const uint32_t[]){8, 8}, 0);
+    SCOPED(model) *m = known_grid(NT_FAMILY_TORUS, 2, (const uint32_t[]){8, 8}, 0);
     m->dimension[0] = 16;
     m->dimension[1] = 4;
-    struct nt_layout *l = layout_of(m, 2);
+    SCOPED(layout) *l = layout_of(m, 2);
     assert_true(l->unit == 0);
     assert_null(l->turn);
-    nt_layout_destroy(l);
-    nt_model_destroy(m);
 }
 
 TEST(a_long_chain_of_switches_is_no_depth)
@@ -428,11 +407,10 @@ TEST(a_long_chain_of_switches_is_no_depth)
                 (struct nt_link){.a = CHAIN + k, .b = CHAIN + k - 1, .latency_us = 1};
     }
     m->tier[0] = 2;
-    struct nt_map *map = named(m);
+    SCOPED(map) *map = named(m);
     char *text = drawn(&(struct nt_picture){.map = map, .title = {"map", NULL}});
     assert_int_equal(count(text, "class=\"switch\""), CHAIN);
     free(text);
-    nt_map_destroy(map);
 }
 
 RUN_TESTS

@@ -49,7 +49,7 @@ static void never_worse(const struct nt_hint *h)
 
 TEST(a_ring_on_scattered_hosts_reaches_the_lower_bound)
 {
-    struct nt_model *m = known_tree(2, 4, 4, true, false, 7);
+    SCOPED(model) *m = known_tree(2, 4, 4, true, false, 7);
     uint32_t *room = capacities(m->hosts, 2);
     for (int way = 0; way < 4; way++) {
         bool chain = way % 2 == 1, any_first = way < 2;
@@ -58,7 +58,7 @@ TEST(a_ring_on_scattered_hosts_reaches_the_lower_bound)
                                               .tasks = 64,
                                               .capacity = room,
                                               .any_first = any_first};
-        struct nt_hint *h;
+        SCOPED(hint) *h;
         must(nt_hint_create(&map, &asked, &h, &err));
         if (!any_first) { /* costs nothing here */
             assert_int_equal(h->rank_host[0], 0);
@@ -69,46 +69,38 @@ TEST(a_ring_on_scattered_hosts_reaches_the_lower_bound)
         assert_above(h->gain, 1.5);
         if (!chain)
             assert_close(h->metrics.latency_us, h->lower_bound, 1e-6);
-        nt_hint_destroy(h);
     }
     free(room);
-    nt_model_destroy(m);
 }
 
 TEST(hosts_already_in_order_need_no_change)
 {
     static const char *const patterns[] = {"ring", "neighbour", "tree", "alltoall"};
-    struct nt_model *m = known_tree(2, 4, 4, false, false, 0);
+    SCOPED(model) *m = known_tree(2, 4, 4, false, false, 0);
     uint32_t *room = capacities(m->hosts, 1);
     for (size_t k = 0; k < sizeof patterns / sizeof *patterns; k++) {
-        struct nt_hint *h = hint_of(m, patterns[k], room, 32);
+        SCOPED(hint) *h = hint_of(m, patterns[k], room, 32);
         assert_close(h->gain, 1, 0);
         for (uint32_t r = 0; r < 32; r++)
             assert_int_equal(h->rank_host[r], r);
-        nt_hint_destroy(h);
     }
     free(room);
-    nt_model_destroy(m);
 }
 
 TEST(a_stencil_is_cut_into_boxes)
 {
     /* 16 x 16 tasks on 8 leaves of 4 hosts of 8 tasks: a leaf holds 32 tasks. In row-major order
      * over sorted hosts a leaf is two rows, 32 of its edges leave it; as a 4 x 8 box 20 to 24. */
-    struct nt_model *m = known_tree(2, 4, 4, true, false, 3);
+    SCOPED(model) *m = known_tree(2, 4, 4, true, false, 3);
     uint32_t *room = capacities(m->hosts, 8);
-    struct nt_hint *h = hint_of(m, "stencil:16x16:periodic", room, 256);
+    SCOPED(hint) *h = hint_of(m, "stencil:16x16:periodic", room, 256);
     respects_capacities(h, room, m->hosts);
     never_worse(h);
-    struct nt_model *sorted = known_tree(2, 4, 4, false, false, 3);
-    struct nt_hint *rows = hint_of(sorted, "stencil:16x16:periodic", room, 256);
+    SCOPED(model) *sorted = known_tree(2, 4, 4, false, false, 3);
+    SCOPED(hint) *rows = hint_of(sorted, "stencil:16x16:periodic", room, 256);
     assert_below(h->cost, 0.85 * rows->cost_default);
     assert_close(h->cost, rows->cost, 0.05 * h->cost);
-    nt_hint_destroy(h);
-    nt_hint_destroy(rows);
     free(room);
-    nt_model_destroy(m);
-    nt_model_destroy(sorted);
 }
 
 TEST(unequal_rooms_and_odd_numbers_of_tasks_fit)
@@ -116,7 +108,7 @@ TEST(unequal_rooms_and_odd_numbers_of_tasks_fit)
     struct nt_rng rng;
     nt_rng_init(&rng, 11);
     for (uint64_t seed = 0; seed < 30; seed++) {
-        struct nt_model *m = known_tree(2, 3, 3, true, seed % 2 == 0, seed);
+        SCOPED(model) *m = known_tree(2, 3, 3, true, seed % 2 == 0, seed);
         uint32_t *room = capacities(m->hosts, 0);
         size_t all = 0;
         for (size_t k = 0; k < m->hosts; k++)
@@ -126,14 +118,12 @@ TEST(unequal_rooms_and_odd_numbers_of_tasks_fit)
         size_t tasks = all > 3 ? all - nt_rng_below(&rng, 3) : all;
         static const char *const patterns[] = {"ring", "tree", "alltoall", "neighbour"};
         for (size_t k = 0; k < 4 && tasks > 0; k++) {
-            struct nt_hint *h = hint_of(m, patterns[k], room, tasks);
+            SCOPED(hint) *h = hint_of(m, patterns[k], room, tasks);
             respects_capacities(h, room, m->hosts);
             never_worse(h);
             assert_int_equal(h->hosts, m->hosts);
-            nt_hint_destroy(h);
         }
         free(room);
-        nt_model_destroy(m);
     }
 }
 
@@ -141,15 +131,13 @@ TEST(relabelled_hosts_cost_the_same)
 {
     double first = 0;
     for (uint64_t seed = 0; seed < 8; seed++) {
-        struct nt_model *m = known_tree(2, 4, 4, true, false, seed);
+        SCOPED(model) *m = known_tree(2, 4, 4, true, false, seed);
         uint32_t *room = capacities(m->hosts, 4);
-        struct nt_hint *h = hint_of(m, "stencil:16x8", room, 128);
+        SCOPED(hint) *h = hint_of(m, "stencil:16x8", room, 128);
         if (seed == 0)
             first = h->cost;
         assert_close(h->cost, first, 1e-6 * first);
-        nt_hint_destroy(h);
         free(room);
-        nt_model_destroy(m);
     }
 }
 
@@ -160,11 +148,11 @@ TEST(the_order_of_the_links_changes_nothing)
     struct nt_rng rng;
     nt_rng_init(&rng, 21);
     for (size_t p = 0; p < 4; p++) {
-        struct nt_model *m = known_tree(2, 4, 4, true, true, 5);
+        SCOPED(model) *m = known_tree(2, 4, 4, true, true, 5);
         uint32_t *room = capacities(m->hosts, 1);
         for (size_t k = 0; k < m->hosts; k++)
             room[k] = 1 + (uint32_t)(k % 4);
-        struct nt_hint *before = hint_of(m, patterns[p], room, 72);
+        SCOPED(hint) *before = hint_of(m, patterns[p], room, 72);
         for (size_t k = m->links; k > 1; k--) {
             size_t other = nt_rng_below(&rng, k);
             struct nt_link l = m->link[k - 1];
@@ -174,13 +162,10 @@ TEST(the_order_of_the_links_changes_nothing)
             m->link[k - 1].a = m->link[k - 1].b;
             m->link[k - 1].b = a;
         }
-        struct nt_hint *after = hint_of(m, patterns[p], room, 72);
+        SCOPED(hint) *after = hint_of(m, patterns[p], room, 72);
         assert_memory_equal(before->rank_host, after->rank_host, 72 * sizeof(uint32_t));
         assert_close(after->gain, before->gain, 1e-9);
-        nt_hint_destroy(before);
-        nt_hint_destroy(after);
         free(room);
-        nt_model_destroy(m);
     }
 }
 
@@ -191,19 +176,17 @@ TEST(relabelled_hosts_of_unequal_rooms_cost_the_same)
     for (size_t p = 0; p < 4; p++) {
         double first = 0;
         for (uint64_t seed = 0; seed < 6; seed++) {
-            struct nt_model *m = known_tree(2, 4, 4, true, false, seed);
+            SCOPED(model) *m = known_tree(2, 4, 4, true, false, seed);
             uint32_t *room = capacities(m->hosts, 1);
             for (size_t k = 0; k < m->hosts; k++) /* link k is of the k-th host of the tree */
                 room[m->link[k].a] = 1 + (uint32_t)(k % 4);
-            struct nt_hint *h = hint_of(m, patterns[p], room, 72);
+            SCOPED(hint) *h = hint_of(m, patterns[p], room, 72);
             respects_capacities(h, room, m->hosts);
             never_worse(h);
             if (seed == 0)
                 first = h->metrics.latency_us;
             assert_close(h->metrics.latency_us, first, 1e-6 * first);
-            nt_hint_destroy(h);
             free(room);
-            nt_model_destroy(m);
         }
     }
 }
@@ -211,7 +194,7 @@ TEST(relabelled_hosts_of_unequal_rooms_cost_the_same)
 TEST(a_matrix_of_hidden_clusters_is_found)
 {
     enum { TASKS = 64, CLUSTER = 8 };
-    struct nt_model *m = known_tree(2, 4, 4, true, true, 5);
+    SCOPED(model) *m = known_tree(2, 4, 4, true, true, 5);
     uint32_t *room = capacities(m->hosts, 2), hidden[TASKS];
     struct nt_rng rng;
     nt_rng_init(&rng, 5);
@@ -230,7 +213,7 @@ TEST(a_matrix_of_hidden_clusters_is_found)
             }
     struct nt_traffic *t;
     struct nt_map map = map_of(m);
-    struct nt_hint *h;
+    SCOPED(hint) *h;
     must(nt_traffic_from_triples(TASKS, (const uint32_t(*)[2])pair, bytes, n, &t, &err));
     const struct nt_hint_request asked = {
         .pattern = "matrix:m", .traffic = t, .capacity = room, .any_first = true};
@@ -239,10 +222,8 @@ TEST(a_matrix_of_hidden_clusters_is_found)
     never_worse(h);
     assert_below(h->metrics.latency_us, 2.0 + 1e-6); /* no cluster leaves its switch */
     assert_above(h->gain, 2);
-    nt_hint_destroy(h);
     nt_traffic_destroy(t);
     free(room);
-    nt_model_destroy(m);
 }
 
 TEST(what_does_not_fit_is_said)
@@ -261,7 +242,7 @@ TEST(what_does_not_fit_is_said)
                  {"torus", 9, "pattern \"torus\": expected neighbour"},
                  {"ring", 17, "do not fit"},
                  {"ring", 0, "expected 1 to"}};
-    struct nt_model *m = known_tree(1, 2, 4, true, false, 5);
+    SCOPED(model) *m = known_tree(1, 2, 4, true, false, 5);
     uint32_t *room = capacities(m->hosts, 2);
     struct nt_map map = map_of(m);
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
@@ -277,13 +258,12 @@ TEST(what_does_not_fit_is_said)
         assert_non_null(strstr(err.text, table[k].says));
     }
     free(room);
-    nt_model_destroy(m);
 }
 
 /* A 4 x 4 torus without switches, ranks in a scrambled order of hosts. */
 TEST(a_stencil_on_a_torus_gets_nearer)
 {
-    struct nt_model *m;
+    SCOPED(model) *m;
     uint32_t deal[16];
     struct nt_rng rng;
     nt_rng_init(&rng, 3);
@@ -299,13 +279,11 @@ TEST(a_stencil_on_a_torus_gets_nearer)
         m->link[2 * k].latency_us = m->link[2 * k + 1].latency_us = 1;
     }
     uint32_t *room = capacities(16, 1);
-    struct nt_hint *h = hint_of(m, "stencil:4x4:periodic", room, 16);
+    SCOPED(hint) *h = hint_of(m, "stencil:4x4:periodic", room, 16);
     respects_capacities(h, room, 16);
     never_worse(h);
     assert_above(h->gain, 1.2);
-    nt_hint_destroy(h);
     free(room);
-    nt_model_destroy(m);
 }
 
 /* Neighbours of a ring of 64 hosts, dealt at random: a chain of ranks can follow the links. Some
@@ -313,7 +291,7 @@ TEST(a_stencil_on_a_torus_gets_nearer)
 TEST(tasks_follow_the_links_of_a_direct_network)
 {
     enum { HOSTS = 64 };
-    struct nt_model *m;
+    SCOPED(model) *m;
     uint32_t deal[HOSTS];
     struct nt_rng rng;
     nt_rng_init(&rng, 11);
@@ -333,14 +311,12 @@ TEST(tasks_follow_the_links_of_a_direct_network)
         size_t tasks = way == 0 ? HOSTS : 48;
         for (size_t h = 0; way == 2 && h < HOSTS; h++)
             room[deal[h]] = h < 16 ? 0 : h < 40 ? 1 : 2;
-        struct nt_hint *h = hint_of(m, "ring", room, tasks);
+        SCOPED(hint) *h = hint_of(m, "ring", room, tasks);
         respects_capacities(h, room, HOSTS);
         never_worse(h);
         assert_above(h->gain, (way == 0 ? 5 : 2));
-        nt_hint_destroy(h);
         free(room);
     }
-    nt_model_destroy(m);
 }
 
 static struct nt_hint *hint_of_messages(struct nt_model *m, const char *pattern, double bytes)
@@ -362,22 +338,19 @@ static struct nt_hint *hint_of_messages(struct nt_model *m, const char *pattern,
 TEST(the_time_is_of_the_messages_asked_for)
 {
     static const char *const patterns[] = {"ring", "tree", "alltoall"};
-    struct nt_model *m = known_tree(2, 2, 4, false, false, 5);
+    SCOPED(model) *m = known_tree(2, 2, 4, false, false, 5);
     for (size_t k = 0; k < m->links; k++)
         m->link[k].bandwidth_MBps = m->link[k].bandwidth_back_MBps = 10;
     for (size_t k = 0; k < sizeof patterns / sizeof *patterns; k++) {
-        struct nt_hint *little = hint_of_messages(m, patterns[k], 4096);
-        struct nt_hint *much = hint_of_messages(m, patterns[k], 65536);
+        SCOPED(hint) *little = hint_of_messages(m, patterns[k], 4096);
+        SCOPED(hint) *much = hint_of_messages(m, patterns[k], 65536);
         assert_close(little->message_bytes, 4096, 1e-6);
         assert_close(much->message_bytes, 65536, 1e-6);
         const struct nt_metrics *a = &little->metrics_default, *b = &much->metrics_default;
         assert_close(16 * a->max_link_load, b->max_link_load, 1e-6 * b->max_link_load);
         assert_close(a->latency_us, b->latency_us, 1e-9 * b->latency_us);
         assert_close(little->cost_default, a->latency_us + a->max_link_load, 1e-9);
-        nt_hint_destroy(little);
-        nt_hint_destroy(much);
     }
-    nt_model_destroy(m);
 }
 
 /* Recursive doubling of four hosts behind two switches: the step within both takes what a host's
@@ -385,15 +358,13 @@ TEST(the_time_is_of_the_messages_asked_for)
 TEST(steps_follow_each_other)
 {
     const double bytes = 4096, host_MBps = 10, uplink_MBps = 4;
-    struct nt_model *m = known_tree(1, 2, 2, false, true, 5);
+    SCOPED(model) *m = known_tree(1, 2, 2, false, true, 5);
     for (size_t k = 0; k < m->links; k++)
         m->link[k].bandwidth_MBps = m->link[k].bandwidth_back_MBps =
             m->link[k].a < m->hosts ? host_MBps : uplink_MBps;
-    struct nt_hint *hint = hint_of_messages(m, "tree", bytes);
+    SCOPED(hint) *hint = hint_of_messages(m, "tree", bytes);
     assert_close(hint->metrics_default.max_link_load, bytes / host_MBps + 2 * bytes / uplink_MBps,
                  1e-6 * bytes);
-    nt_hint_destroy(hint);
-    nt_model_destroy(m);
 }
 
 /* Two hosts with slower links at both ends of a chain, and all others behind another switch: with
@@ -401,7 +372,7 @@ TEST(steps_follow_each_other)
 TEST(a_little_latency_does_not_outweigh_half_of_the_time)
 {
     enum { HOSTS = 6, NEAR = HOSTS, FAR };
-    struct nt_model *m;
+    SCOPED(model) *m;
     must(nt_model_create(HOSTS, 2, HOSTS + 1, &m, &err));
     for (uint32_t k = 0; k <= HOSTS; k++) {
         bool end = k == 0 || k == HOSTS - 1, up = k == HOSTS;
@@ -416,13 +387,11 @@ TEST(a_little_latency_does_not_outweigh_half_of_the_time)
                                       .probability = 1};
     }
     m->family = NT_FAMILY_TREE;
-    struct nt_hint *hint = hint_of_messages(m, "neighbour", 65536);
+    SCOPED(hint) *hint = hint_of_messages(m, "neighbour", 65536);
     never_worse(hint);
     assert_above(hint->metrics.latency_us, hint->metrics_default.latency_us * 1.005);
     assert_close(hint->metrics_default.max_link_load / hint->metrics.max_link_load, 2, 1e-6);
     assert_above(hint->gain, 1.9);
-    nt_hint_destroy(hint);
-    nt_model_destroy(m);
 }
 
 /* Hosts in turn behind two switches. A complete sweep finds the rate of the uplink; a short one a
@@ -440,7 +409,7 @@ TEST(an_uplink_that_is_not_measured_raises_no_gain)
                  {missing, missing, false, false}};
     double gain[4];
     for (size_t row = 0; row < 4; row++) {
-        struct nt_model *m;
+        SCOPED(model) *m;
         must(nt_model_create(HOSTS, SWITCHES, HOSTS + 1, &m, &err));
         for (uint32_t k = 0; k <= HOSTS; k++) {
             bool up = k == HOSTS;
@@ -454,13 +423,11 @@ TEST(an_uplink_that_is_not_measured_raises_no_gain)
                                           .probability = 1};
         }
         m->family = NT_FAMILY_TREE;
-        struct nt_hint *hint = hint_of_messages(m, "ring", 65536);
+        SCOPED(hint) *hint = hint_of_messages(m, "ring", 65536);
         gain[row] = hint->gain;
         assert_close(hint->gain, hint->cost_default / hint->cost, 1e-9);
         assert_above(hint->gain, 1);
         assert_at_most(hint->gain, gain[0]);
-        nt_hint_destroy(hint);
-        nt_model_destroy(m);
     }
     assert_above(gain[0], 1.3);
 }

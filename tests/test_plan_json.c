@@ -24,8 +24,8 @@ static int read_plan(const char *text, const char *list, struct nt_plan **plan, 
 TEST(what_was_written_is_read)
 {
     static const char *const host[] = {"h0", "h1", "h2", "h3", "h4", "h5", "h6", "h7"};
-    struct nt_routes *routes = fattree_routes(4, 2, 1);
-    struct nt_plan *plan, *read = NULL;
+    SCOPED(routes) *routes = fattree_routes(4, 2, 1);
+    SCOPED(plan) *plan, *read = NULL;
     char *text;
     size_t bytes;
     assert_int_equal(nt_plan_routes(routes, 2, 1, &plan, NULL), 0);
@@ -36,9 +36,6 @@ TEST(what_was_written_is_read)
     assert_int_equal(read->absent, 0);
     assert_memory_equal(read->pair, plan->pair, plan->pairs * sizeof *plan->pair);
     assert_memory_equal(read->round, plan->round, plan->pairs * sizeof *plan->round);
-    nt_plan_destroy(read);
-    nt_plan_destroy(plan);
-    nt_routes_destroy(routes);
     free(text);
 }
 
@@ -46,7 +43,7 @@ TEST(pairs_of_other_hosts_are_left_out_and_rounds_close_up)
 {
     static const char text[] = "{\"rounds\": [[[\"a\", \"b\"], [\"c\", \"d\"]], [[\"b\", \"c\"]],"
                                " [[\"d\", \"a\"]]], \"more\": 1}";
-    struct nt_plan *plan;
+    SCOPED(plan) *plan;
     assert_int_equal(read_plan(text, "d a c", &plan, NULL), 0);
     assert_int_equal(plan->pairs, 2);
     assert_int_equal(plan->absent, 2);
@@ -54,7 +51,6 @@ TEST(pairs_of_other_hosts_are_left_out_and_rounds_close_up)
     static const uint32_t pair[2][2] = {{2, 0}, {0, 1}};
     assert_memory_equal(plan->pair, pair, sizeof pair);
     assert_int_equal(plan->round[1], 1);
-    nt_plan_destroy(plan);
 }
 
 TEST(hosts_of_a_plan_may_have_a_domain_or_lack_it)

@@ -36,18 +36,15 @@ static struct nt_model *random_tree(uint64_t seed)
 TEST(the_closed_form_finds_all_that_all_pairs_would)
 {
     for (uint64_t seed = 1; seed <= 400; seed++) {
-        struct nt_model *m = random_tree(seed);
-        struct nt_routes *all;
-        struct nt_plan *plan;
+        SCOPED(model) *m = random_tree(seed);
+        SCOPED(routes) *all;
+        SCOPED(plan) *plan;
         assert_true(nt_plan_is_tree(m));
         must(nt_plan_tree(m, &plan, &err));
         assert_int_equal(nt_plan_model_routes(m, &all, NULL), 0);
         check_plan(all, plan);
         if (plan->pairs != plan->rank || plan->rank != rank_of_all(all))
             fail_msg("seed %zu: %zu pairs, rank %zu", (size_t)seed, plan->pairs, rank_of_all(all));
-        nt_plan_destroy(plan);
-        nt_routes_destroy(all);
-        nt_model_destroy(m);
     }
 }
 
@@ -74,20 +71,19 @@ static struct nt_model *three_tiers(size_t pods, size_t leaves, size_t hosts)
 TEST(a_hundred_thousand_hosts_can_all_be_distinguished)
 {
     struct nt_model *m = three_tiers(37, 37, 74); /* 101,306 hosts */
-    struct nt_plan *plan;
+    SCOPED(plan) *plan;
     assert_int_equal(nt_plan_model(m, 1, 1, &plan, NULL), 0);
     assert_int_equal(plan->rank, m->links); /* every link can be distinguished */
     assert_int_equal(plan->pairs, m->links);
     assert_true(plan->rounds <= 12);
     assert_true(isfinite(plan->amplification_rms));
-    nt_plan_destroy(plan);
     nt_model_destroy(m);
 }
 
 /* A ring of switches with two hosts each is no tree: its shortest paths are planned over. */
 TEST(other_networks_are_planned_over_shortest_paths)
 {
-    struct nt_model *m = make(10, 5, 15);
+    SCOPED(model) *m = make(10, 5, 15);
     for (uint32_t k = 0; k < 10; k++) {
         m->link[k].a = k;
         m->link[k].b = 10 + k / 2;
@@ -98,24 +94,21 @@ TEST(other_networks_are_planned_over_shortest_paths)
     }
     assert_false(nt_plan_is_tree(m));
     for (int redundancy = 1; redundancy <= 2; redundancy++) {
-        struct nt_routes *all;
-        struct nt_plan *plan;
+        SCOPED(routes) *all;
+        SCOPED(plan) *plan;
         assert_int_equal(nt_plan_model(m, redundancy, 1, &plan, NULL), 0);
         assert_int_equal(nt_plan_model_routes(m, &all, NULL), 0);
         assert_int_equal(all->pairs, 45);
         check_plan(all, plan);
         assert_int_equal(plan->rank, rank_of_all(all));
         assert_int_equal(plan->pairs, (size_t)redundancy * plan->rank);
-        nt_plan_destroy(plan);
-        nt_routes_destroy(all);
     }
-    nt_model_destroy(m);
 }
 
 TEST(what_cannot_be_planned_says_why)
 {
     struct nt_plan *plan = NULL;
-    struct nt_model *one = make(1, 1, 1), *big = three_tiers(20, 20, 20);
+    SCOPED(model) *one = make(1, 1, 1), *big = three_tiers(20, 20, 20);
     one->link[0].a = 0;
     one->link[0].b = 1;
     assert_int_equal(nt_plan_model(one, 1, 1, &plan, &err), -1);
@@ -124,8 +117,6 @@ TEST(what_cannot_be_planned_says_why)
     assert_int_equal(err.kind, NT_ERR_INPUT);
     assert_non_null(strstr(err.text, "8000 hosts have over"));
     assert_null(plan);
-    nt_model_destroy(one);
-    nt_model_destroy(big);
 }
 
 RUN_TESTS

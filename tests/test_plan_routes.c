@@ -34,16 +34,14 @@ static struct nt_routes *figure_2(void)
 
 TEST(the_papers_network_needs_7_pairs_in_3_rounds)
 {
-    struct nt_routes *r = figure_2();
-    struct nt_plan *plan;
+    SCOPED(routes) *r = figure_2();
+    SCOPED(plan) *plan;
     assert_int_equal(nt_plan_routes(r, 1, 1, &plan, NULL), 0);
     assert_int_equal(plan->rank, 7); /* section 3.2 b: three sets of seven are listed */
     assert_int_equal(plan->pairs, 7);
     assert_int_equal(plan->rounds, 3); /* Fig. 3 needs five */
     assert_int_equal(plan->lower_bound, 3);
     check_plan(r, plan);
-    nt_plan_destroy(plan);
-    nt_routes_destroy(r);
 }
 
 TEST(fat_trees_reach_full_rank_near_the_bound)
@@ -58,8 +56,8 @@ TEST(fat_trees_reach_full_rank_near_the_bound)
                  {6, 3, 1, 54, 162, 162, 9},
                  {8, 3, 0, 128, 384, 384, 8}};
     for (size_t t = 0; t < sizeof table / sizeof *table; t++) {
-        struct nt_routes *r = fattree_routes(table[t].ports, table[t].levels, table[t].both);
-        struct nt_plan *plan;
+        SCOPED(routes) *r = fattree_routes(table[t].ports, table[t].levels, table[t].both);
+        SCOPED(plan) *plan;
         assert_int_equal(nt_plan_routes(r, 1, 1, &plan, NULL), 0);
         assert_int_equal(r->hosts, table[t].hosts);
         assert_int_equal(r->links, table[t].links);
@@ -68,8 +66,6 @@ TEST(fat_trees_reach_full_rank_near_the_bound)
         assert_int_equal(plan->pairs, plan->rank);
         assert_true(plan->rounds <= table[t].rounds);
         check_plan(r, plan);
-        nt_plan_destroy(plan);
-        nt_routes_destroy(r);
     }
 }
 
@@ -108,9 +104,9 @@ static struct nt_routes *random_routes(uint64_t seed)
 TEST(plans_of_random_routes_keep_their_promises)
 {
     for (uint64_t seed = 1; seed <= 60; seed++) {
-        struct nt_routes *r = random_routes(seed);
+        SCOPED(routes) *r = random_routes(seed);
         for (size_t redundancy = 1; redundancy <= 2 && r->pairs > 0; redundancy++) {
-            struct nt_plan *plan, *again;
+            SCOPED(plan) *plan, *again;
             assert_int_equal(nt_plan_routes(r, (double)redundancy, 7, &plan, NULL), 0);
             assert_int_equal(plan->rank, rank_of_all(r));
             assert_int_equal(plan->pairs, redundancy * plan->rank < r->pairs
@@ -120,10 +116,7 @@ TEST(plans_of_random_routes_keep_their_promises)
             assert_int_equal(nt_plan_routes(r, (double)redundancy, 7, &again, NULL), 0);
             assert_memory_equal(plan->pair, again->pair, plan->pairs * sizeof *plan->pair);
             assert_memory_equal(plan->round, again->round, plan->pairs * sizeof *plan->round);
-            nt_plan_destroy(plan);
-            nt_plan_destroy(again);
         }
-        nt_routes_destroy(r);
     }
 }
 
@@ -174,17 +167,15 @@ static double amplification(const struct nt_routes *r, const struct nt_plan *pla
 TEST(amplification_is_what_the_normal_matrix_says)
 {
     for (int both = 0; both < 2; both++) {
-        struct nt_routes *r = fattree_routes(6, 3, both);
+        SCOPED(routes) *r = fattree_routes(6, 3, both);
         for (int redundancy = 1; redundancy <= 3; redundancy += 2) {
-            struct nt_plan *plan;
+            SCOPED(plan) *plan;
             assert_int_equal(nt_plan_routes(r, redundancy, 1, &plan, NULL), 0);
             double expected = amplification(r, plan);
             assert_close(plan->amplification_rms / expected, 1, 1e-6);
             assert_true(plan->amplification_max >= plan->amplification_rms);
             assert_below(plan->amplification_rms, (redundancy == 1 ? 3 : 0.7));
-            nt_plan_destroy(plan);
         }
-        nt_routes_destroy(r);
     }
 }
 

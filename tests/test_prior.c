@@ -19,7 +19,7 @@ TEST(test_reads)
                                     "switch s3 - 2.5 1 2026-11-03\n"
                                     "switch s1 s3 1.25 0.9 2026-11-02 # comment\n"
                                     "host n1 s1 0.95 2024-02-29\nhost n2 s3 1 1970-01-01\nend\n";
-    struct nt_prior *p = parsed(text);
+    SCOPED(prior) *p = parsed(text);
     char *again, *twice;
     size_t bytes;
     assert_string_equal(p->cluster, "c");
@@ -30,14 +30,12 @@ TEST(test_reads)
     assert_int_equal(p->of_host[0].day, 19782);
     assert_int_equal(p->of_host[1].day, 0);
     assert_int_equal(nt_prior_write(p, &again, &bytes, NULL), 0);
-    struct nt_prior *q = parsed(again);
+    SCOPED(prior) *q = parsed(again);
     assert_int_equal(nt_prior_write(q, &twice, &bytes, NULL), 0);
     assert_string_equal(again, twice);
     assert_non_null(strstr(again, "host n1 s1 0.95 2024-02-29\n"));
     free(again);
     free(twice);
-    nt_prior_destroy(p);
-    nt_prior_destroy(q);
 }
 
 /* LogGP of earlier jobs: a comment to readers that do not know it, so that what they read is the
@@ -130,7 +128,7 @@ TEST(test_believes)
         "host n4 b 1 2026-01-05\nhost n5 t 1 2026-01-05\nhost n6 a 0.4 2026-01-05\n"
         "host n7 a 1 2020-01-05\nend\n";
     static const char *const name[] = {"n4", "n1", "n6", "n2", "n5", "x", "n3"};
-    struct nt_prior *p = parsed(text);
+    SCOPED(prior) *p = parsed(text);
     struct nt_belief *b;
     struct nt_prior_facts f;
     int32_t day;
@@ -155,7 +153,6 @@ TEST(test_believes)
     assert_int_equal(b->levels, 0);
     assert_int_equal(f.known, 1);
     nt_belief_destroy(b);
-    nt_prior_destroy(p);
 }
 
 /* Of the map of a known network: hosts are together at each level as there; also where the top has
@@ -170,11 +167,11 @@ TEST(test_of_map)
                  {"tree:2x4", 2, {4, 8, 0}},     {"tree:3x3x6", 3, {6, 18, 54}},
                  {"tree:2x3x4", 3, {4, 12, 24}}, {"fattree:4,3", 3, {2, 4, 16}}};
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
-        struct nt_network *n = made_machine(table[k].topology);
+        SCOPED(network) *n = made_machine(table[k].topology);
         struct nt_model *truth;
-        struct nt_map *map;
-        struct nt_prior *p, *again;
-        struct nt_belief *b;
+        SCOPED(map) *map;
+        SCOPED(prior) *p, *again;
+        SCOPED(belief) *b;
         char names[64][8], *text;
         const char *name[64];
         size_t bytes;
@@ -197,15 +194,10 @@ TEST(test_of_map)
                     assert_int_equal(b->cluster[l * n->hosts + x] == b->cluster[l * n->hosts + y],
                                      x / table[k].below[l] == y / table[k].below[l]);
         free(text);
-        nt_belief_destroy(b);
-        nt_prior_destroy(p);
-        nt_prior_destroy(again);
-        nt_map_destroy(map);
-        nt_network_destroy(n);
     }
-    struct nt_network *n = made_machine("torus:4x4");
+    SCOPED(network) *n = made_machine("torus:4x4");
     struct nt_model *truth;
-    struct nt_map *map;
+    SCOPED(map) *map;
     struct nt_prior *p;
     static const char *const name[] = {"a", "b", "c", "d", "e", "f", "g", "h",
                                        "i", "j", "k", "l", "m", "n", "o", "p"};
@@ -213,8 +205,6 @@ TEST(test_of_map)
     must(nt_map_create(truth, name, &map, &err));
     assert_int_equal(nt_prior_from_map(map, NULL, &p, &err), -1);
     assert_int_equal(err.kind, NT_ERR_INPUT);
-    nt_map_destroy(map);
-    nt_network_destroy(n);
 }
 
 RUN_TESTS

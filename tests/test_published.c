@@ -79,30 +79,26 @@ TEST(our_own_is_none_of_them)
 /* What a file holds shows only when it is read. */
 TEST(sizes_beyond_the_method_are_usage)
 {
-    struct nt_matrix *m = tree(2, 4, 1);
+    SCOPED(matrix) *m = tree(2, 4, 1);
     const struct nt_matrix *latency[] = {m, m};
     struct nt_published bufe = nt_published_named("bufe");
     struct nt_model *model;
     assert_int_equal(infer_by(&bufe, latency, 2, &model, &err), -1);
     assert_int_equal(err.kind, NT_ERR_USAGE);
-    nt_matrix_destroy(m);
 }
 
 /* Each setting changes what its method finds. */
 TEST(settings_reach_the_methods)
 {
-    struct nt_matrix *m = tree(2, 2.3, 1);
+    SCOPED(matrix) *m = tree(2, 2.3, 1);
     const struct nt_matrix *latency[] = {m};
     struct nt_published coarse = nt_published_named("bufe"), fine = coarse;
-    struct nt_model *a, *b;
+    SCOPED(model) *a, *b;
     coarse.epsilon = 0.3;
     fine.epsilon = 0.02;
     assert_int_equal(infer_by(&coarse, latency, 1, &a, &err), 0);
     assert_int_equal(infer_by(&fine, latency, 1, &b, &err), 0);
     assert_true(a->switches == 1 && b->switches > 1);
-    nt_model_destroy(a);
-    nt_model_destroy(b);
-    nt_matrix_destroy(m);
 }
 
 static size_t one_way_links(double eps_duplex)

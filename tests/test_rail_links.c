@@ -56,7 +56,7 @@ static struct tally drive(const struct nt_model *m, const bool *missing, uint32_
 TEST(hosts_of_a_switch_meet)
 {
     for (uint32_t size = 3; size < 9; size++) {
-        struct nt_model *m = known_tree(1, 3, size, false, false, 1);
+        SCOPED(model) *m = known_tree(1, 3, size, false, false, 1);
         struct tally t = drive(m, NULL, UINT32_MAX);
         assert_int_equal(t.on[0], t.on[1]);
         assert_int_equal(t.longs, t.rounds / 2);
@@ -65,25 +65,22 @@ TEST(hosts_of_a_switch_meet)
             for (uint32_t other = 0; other < m->hosts; other++)
                 assert_true(!t.met[h][other] || h / size == other / size);
         }
-        nt_model_destroy(m);
     }
 }
 
 TEST(two_hosts_are_left_out)
 {
-    struct nt_model *m = known_tree(1, 3, 2, false, false, 1);
+    SCOPED(model) *m = known_tree(1, 3, 2, false, false, 1);
     assert_int_equal(drive(m, NULL, UINT32_MAX).rounds, 0);
-    nt_model_destroy(m);
 }
 
 TEST(who_is_lost_or_missing_is_left_out)
 {
-    struct nt_model *m = known_tree(1, 2, 6, false, false, 1);
+    SCOPED(model) *m = known_tree(1, 2, 6, false, false, 1);
     bool missing[12] = {[3] = true};
     struct tally t = drive(m, missing, 7);
     assert_int_equal(t.partners[3] + t.partners[7], 0);
     assert_true(t.partners[2] >= 2 && t.partners[8] >= 2);
-    nt_model_destroy(m);
 }
 
 RUN_TESTS

@@ -34,7 +34,7 @@ TEST(the_middle_of_the_lows_counts)
     for (size_t turn = 0; turn < TOLD; turn++) { /* in any order, folded twice */
         struct nt_repeats r = {0};
         for (int twice = 0; twice < 2; twice++) {
-            struct nt_matrix *m = empty(4);
+            SCOPED(matrix) *m = empty(4);
             nt_matrix_set(m, 0, 1, 5);
             nt_matrix_set(m, 0, 2, 6);
             nt_matrix_set(m, 0, 3, 1);
@@ -46,7 +46,6 @@ TEST(the_middle_of_the_lows_counts)
             assert_true(nt_matrix_get(m, 0, 1) == 7 && nt_matrix_get(m, 0, 2) == 8);
             assert_true(nt_matrix_get(m, 0, 3) == 1 && nt_matrix_get(m, 2, 1) == 3);
             assert_true(isnan(nt_matrix_get(m, 1, 0)));
-            nt_matrix_destroy(m);
         }
         nt_repeats_fini(&r);
     }
@@ -62,7 +61,7 @@ TEST(a_change_in_the_sweep_does_not_count)
     enum { HOSTS = 12, SLOW = 5, PHASES = 4 };
     for (uint32_t until = 2; until <= PHASES; until += 2) {
         struct nt_repeats r = {0};
-        struct nt_matrix *m = empty(HOSTS);
+        SCOPED(matrix) *m = empty(HOSTS);
         struct nt_rng rng;
         nt_rng_init(&rng, until);
         for (uint32_t b = 1; b < HOSTS; b++)
@@ -79,7 +78,6 @@ TEST(a_change_in_the_sweep_does_not_count)
             for (uint32_t a = 0; a < b; a++)
                 assert_true(nt_matrix_get(m, a, b) <= 301);
         nt_repeats_fini(&r);
-        nt_matrix_destroy(m);
     }
 }
 
@@ -119,7 +117,7 @@ TEST(repeats_invent_no_group)
     size_t invented = 0, stars = draws(15, 40);
     double off = 0, off_by_lowest = 0;
     for (uint64_t seed = 1; seed <= stars; seed++) {
-        struct nt_matrix *first = empty(HOSTS), *min_latency = empty(HOSTS);
+        SCOPED(matrix) *first = empty(HOSTS), *min_latency = empty(HOSTS);
         struct nt_repeats r = {0};
         struct nt_rng rng;
         nt_rng_init(&rng, seed);
@@ -141,8 +139,6 @@ TEST(repeats_invent_no_group)
         off += nearer(first, CLOSE, &invented) / (double)stars;
         off_by_lowest += nearer(min_latency, CLOSE, &invented) / (double)stars;
         nt_repeats_fini(&r);
-        nt_matrix_destroy(first);
-        nt_matrix_destroy(min_latency);
     }
     print_message(
         "%zu stars: hosts that were read again are %.4f nearer, %.4f by the lowest of all "
@@ -235,9 +231,9 @@ TEST(repeats_mend_what_was_wrong)
     };
     for (size_t k = 0; k < 4; k++)
         for (int disturbed = 0; disturbed < 2; disturbed++) {
-            struct nt_network *n = scattered_network(&table[k].job, k);
-            struct nt_matrix *first = first_of(n);
-            struct nt_model *truth, *found;
+            SCOPED(network) *n = scattered_network(&table[k].job, k);
+            SCOPED(matrix) *first = first_of(n);
+            SCOPED(model) *truth, *found;
             size_t rounds;
             assert_int_equal(nt_network_truth(n, &truth, NULL), 0);
             uint32_t other = 1;
@@ -248,18 +244,14 @@ TEST(repeats_mend_what_was_wrong)
             print_message("%zu hosts: %zu rounds, %zu switches\n", n->hosts, rounds,
                           found->switches);
             assert_true(nt_shape_equal(found, truth));
-            nt_model_destroy(found);
-            nt_model_destroy(truth);
-            nt_matrix_destroy(first);
-            nt_network_destroy(n);
         }
 }
 
 TEST(what_is_sure_is_left_alone)
 {
-    struct nt_network *n = made_network("tree:2x4");
-    struct nt_matrix *first = first_of(n);
-    struct nt_model *model;
+    SCOPED(network) *n = made_network("tree:2x4");
+    SCOPED(matrix) *first = first_of(n);
+    SCOPED(model) *model;
     struct nt_planner *planner;
     size_t rounds = 9;
     assert_int_equal(nt_infer_latency(first, NULL, 1, &model, NULL), 0);
@@ -278,18 +270,15 @@ TEST(what_is_sure_is_left_alone)
         assert_null(planner);
         assert_int_equal(rounds, 0);
     }
-    nt_model_destroy(model);
-    nt_matrix_destroy(first);
-    nt_network_destroy(n);
 }
 
 /* Lost hosts are not ordered any more, also when none is left. */
 TEST(lost_hosts_are_not_asked)
 {
-    struct nt_network *n = made_network("star:6");
-    struct nt_matrix *first = first_of(n);
-    struct nt_model *model;
-    struct nt_planner *planner;
+    SCOPED(network) *n = made_network("star:6");
+    SCOPED(matrix) *first = first_of(n);
+    SCOPED(model) *model;
+    SCOPED(planner) *planner;
     struct nt_order order;
     bool missing[6] = {true};
     size_t rounds;
@@ -312,10 +301,6 @@ TEST(lost_hosts_are_not_asked)
                 assert_true(order.pair[p][0] > lost && order.pair[p][1] > lost);
     }
     assert_int_equal(planner->ops->next(planner, &order, NULL), 0);
-    nt_planner_destroy(planner);
-    nt_model_destroy(model);
-    nt_matrix_destroy(first);
-    nt_network_destroy(n);
 }
 
 static char *map_with(const struct nt_samples *s, const struct nt_inferred *known)
@@ -364,13 +349,12 @@ TEST(a_record_with_repeats_is_solved_again)
     struct scattered job = {.pairs = 2, .singles = 4, .host_us = 0.56, .up_us = 0.03};
     size_t repeats = 0;
     for (uint64_t seed = 1; seed <= 20; seed++) {
-        struct nt_network *n = scattered_network(&job, seed);
+        SCOPED(network) *n = scattered_network(&job, seed);
         struct recording how = {
             .level = NT_LEVEL_QUICK, .mode = NT_SWEEP_ALL, .noise = {.sd = 0.02, .seed = seed}};
         struct recorded r = record_sweep(n, &how);
         repeats += solve_twice(&r);
         nt_samples_destroy(r.samples);
-        nt_network_destroy(n);
     }
     print_message("%zu phases of repeats in 20 sweeps\n", repeats);
     assert_true(repeats >= NT_REMEASURE_PHASES);
@@ -383,7 +367,7 @@ TEST(what_is_known_is_not_inferred_again)
     struct scattered job = {.pairs = 2, .singles = 4, .host_us = 0.56, .up_us = 0.03};
     size_t used = 0, repeated = 0;
     for (uint64_t seed = 1; seed <= 20; seed++) {
-        struct nt_network *n = scattered_network(&job, seed);
+        SCOPED(network) *n = scattered_network(&job, seed);
         struct nt_inferred known;
         struct recording how = {.level = NT_LEVEL_QUICK,
                                 .mode = NT_SWEEP_ALL,
@@ -406,7 +390,6 @@ TEST(what_is_known_is_not_inferred_again)
         free(wrong);
         nt_inferred_fini(&known);
         nt_samples_destroy(r.samples);
-        nt_network_destroy(n);
     }
     print_message("used in %zu of 20, %zu were repeated\n", used, repeated);
     assert_true(used > 0 && repeated > 0);
@@ -428,7 +411,7 @@ TEST(repeats_take_a_part_of_the_time)
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
         size_t repeated = 0;
         for (uint64_t seed = 1; seed <= 20; seed++) {
-            struct nt_network *n = scattered_network(&job, seed);
+            SCOPED(network) *n = scattered_network(&job, seed);
             struct recording how = {.level = table[k].level,
                                     .mode = NT_SWEEP_ALL,
                                     .noise = {.sd = 0.02, .seed = seed},
@@ -441,7 +424,6 @@ TEST(repeats_take_a_part_of_the_time)
             assert_null(strstr(r.warned, "repeats:"));
             repeated += r.repeats_s > 0;
             nt_samples_destroy(r.samples);
-            nt_network_destroy(n);
         }
         print_message("level %d, %g s: repeats in %zu of 20\n", (int)table[k].level,
                       table[k].budget_s, repeated);

@@ -34,16 +34,13 @@ TEST(no_link_of_a_map_is_below_it)
     for (uint64_t seed = 0; seed < jobs; seed++) {
         struct nt_rng rng;
         struct job_leaves leaves;
-        struct nt_model *m;
+        SCOPED(model) *m;
         nt_rng_init(&rng, seed);
         job_leaves_draw(&leaves, (enum job_kind)(seed % JOB_KINDS), 6 + seed * 7 % 60, &rng);
-        struct nt_model *truth = job_tree(&leaves, seed % 2 == 0 ? 0 : 4, 0.56, 0.1);
-        struct nt_matrix *x = job_measure(truth, &noise[seed / JOB_KINDS % 5], &rng);
+        SCOPED(model) *truth = job_tree(&leaves, seed % 2 == 0 ? 0 : 4, 0.56, 0.1);
+        SCOPED(matrix) *x = job_measure(truth, &noise[seed / JOB_KINDS % 5], &rng);
         known_must(nt_infer_latency(x, NULL, 1, &m, &err), &err);
         inner += check(m);
-        nt_model_destroy(m);
-        nt_matrix_destroy(x);
-        nt_model_destroy(truth);
     }
     assert_above(inner, jobs);
 }
@@ -53,19 +50,16 @@ TEST(no_link_of_a_map_is_below_it)
 TEST(many_pairs_resolve_what_one_does_not)
 {
     struct nt_rng rng;
-    struct nt_model *m;
+    SCOPED(model) *m;
     struct job_leaves leaves = {.count = 0};
     nt_rng_init(&rng, 3);
     job_leaves_add(&leaves, 4, 16);
-    struct nt_model *truth = job_tree(&leaves, 0, 0.56, 0.035);
-    struct nt_matrix *x = job_measure(truth, &(struct job_noise){.sd_us = 0.03}, &rng);
+    SCOPED(model) *truth = job_tree(&leaves, 0, 0.56, 0.035);
+    SCOPED(matrix) *x = job_measure(truth, &(struct job_noise){.sd_us = 0.03}, &rng);
     known_must(nt_infer_latency(x, NULL, 1, &m, &err), &err);
     assert_int_equal(check(m), 4);
     assert_above(m->resolution_us, 0.03);
     assert_below(m->resolution_us, 0.04);
-    nt_model_destroy(m);
-    nt_matrix_destroy(x);
-    nt_model_destroy(truth);
 }
 
 RUN_TESTS

@@ -65,7 +65,7 @@ static int read_in_pieces(const char *text, size_t bytes, size_t piece, struct n
 TEST(a_good_text_is_read_in_pieces_of_any_size)
 {
     for (size_t piece = 1; piece < 80; piece += 13) {
-        struct nt_samples *s;
+        SCOPED(samples) *s;
         assert_int_equal(read_in_pieces(good, sizeof good - 1, piece, &s, &err), 0);
         assert_string_equal(s->job.generator, "nettopo 0.1.0");
         assert_int_equal(s->job.id, 42);
@@ -115,7 +115,6 @@ TEST(a_good_text_is_read_in_pieces_of_any_size)
         assert_int_equal(bytes, sizeof good - 1);
         assert_string_equal(text, good);
         free(text);
-        nt_samples_destroy(s);
     }
 }
 
@@ -127,7 +126,7 @@ TEST(phases_are_accounted_for)
                                "phase two 1.5\nround\nlatency 0 2 8 1 1 0 1\nfailed 1 2 x\n"
                                "kernel a2a 8 1 1 1 1 2 1 0 1\nend ok 2\n";
     static const struct nt_phase_account expected[] = {{1, 1, 1, 2}, {0}, {1, 1, 1, 1}};
-    struct nt_samples *s;
+    SCOPED(samples) *s;
     must(read_in_pieces(text, sizeof text - 1, 1000, &s, &err));
     for (size_t k = 0; k < 3; k++) {
         struct nt_phase_account account;
@@ -137,7 +136,6 @@ TEST(phases_are_accounted_for)
         assert_int_equal(account.hosts, expected[k].hosts);
         assert_int_equal(account.host, expected[k].host);
     }
-    nt_samples_destroy(s);
 }
 
 #define HEAD "nettopo-samples/1\nhost a\nhost b\n"
@@ -370,7 +368,7 @@ TEST(what_was_built_reads_back_equal)
     struct nt_rng rng;
     nt_rng_init(&rng, 7);
     for (int turn = 0; turn < 300; turn++) {
-        struct nt_samples *s = random_samples(&rng), *again;
+        SCOPED(samples) *s = random_samples(&rng), *again;
         char *text, *text_again;
         size_t bytes;
         must(nt_samples_write(s, &text, &bytes, &err));
@@ -380,8 +378,6 @@ TEST(what_was_built_reads_back_equal)
         assert_string_equal(text, text_again);
         free(text);
         free(text_again);
-        nt_samples_destroy(s);
-        nt_samples_destroy(again);
     }
 }
 
@@ -389,7 +385,7 @@ TEST(latency_takes_the_lowest_of_the_smallest_size_by_direction)
 {
     static const char text[] = BODY "latency 0 1 8 30 3 0 3\nlatency 0 1 8 30 2 0 2\n"
                                     "latency 0 1 64 30 1 0 1\nlatency 1 0 8 30 5 0 5\nend ok 1\n";
-    struct nt_samples *s;
+    SCOPED(samples) *s;
     struct nt_matrix *m;
     assert_int_equal(read_in_pieces(text, sizeof text - 1, 100, &s, &err), 0);
     must(nt_samples_latency(s, 0, &m, NULL, &err));
@@ -399,7 +395,6 @@ TEST(latency_takes_the_lowest_of_the_smallest_size_by_direction)
     must(nt_samples_latency(s, 64, &m, NULL, &err));
     assert_true(nt_matrix_get(m, 0, 1) == 1 && isnan(nt_matrix_get(m, 1, 0)));
     nt_matrix_destroy(m);
-    nt_samples_destroy(s);
 }
 
 TEST(bandwidth_of_a_plan_is_the_median_of_its_flows)
@@ -409,15 +404,13 @@ TEST(bandwidth_of_a_plan_is_the_median_of_its_flows)
              "bandwidth 0 1 3000 0.001\nbandwidth 1 0 7000 0.001\nround\n"
              "bandwidth 0 1 1000 0.001\nround\n"
              "bandwidth 0 1 2000 0.001\nbandwidth 1 0 9000 0.001\nend ok 1\n";
-    struct nt_samples *s;
-    struct nt_matrix *m;
+    SCOPED(samples) *s;
+    SCOPED(matrix) *m;
     assert_int_equal(read_in_pieces(text, sizeof text - 1, 100, &s, &err), 0);
     must(nt_samples_planned_bandwidth(s, &m, &err));
     assert_close(nt_matrix_get(m, 0, 1), 2, 1e-6);
     assert_close(nt_matrix_get(m, 1, 0), 8, 1e-6);
     assert_true(isnan(nt_matrix_get(m, 0, 0)));
-    nt_matrix_destroy(m);
-    nt_samples_destroy(s);
 }
 
 RUN_TESTS

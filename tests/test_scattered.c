@@ -34,8 +34,8 @@ static struct tally swept(const struct scattered *job, enum nt_sweep_mode mode)
 {
     struct tally t = {0};
     for (uint64_t seed = 1; seed <= jobs(); seed++) {
-        struct nt_network *n = scattered_network(job, seed);
-        struct nt_model *truth = scattered_truth(n);
+        SCOPED(network) *n = scattered_network(job, seed);
+        SCOPED(model) *truth = scattered_truth(n);
         struct recording how = {.level = NT_LEVEL_QUICK,
                                 .mode = mode,
                                 .noise = {.sd = 0.02, .outliers = 0.01, .seed = seed}};
@@ -51,8 +51,6 @@ static struct tally swept(const struct scattered *job, enum nt_sweep_mode mode)
         t.rounds += r.rounds;
         nt_map_destroy(map);
         nt_samples_destroy(r.samples);
-        nt_model_destroy(truth);
-        nt_network_destroy(n);
     }
     print_message("%3zu hosts, %2zu pairs, %2zu triples, %zu pods: %2u verified, %2u exact, %2u "
                   "sure, %u of them wrong; %zu rounds\n",

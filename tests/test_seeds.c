@@ -112,7 +112,7 @@ static void compare_shape(const char *path, const char *text, size_t bytes)
     }
     size_t expected_bytes;
     char *expected = load(path, &expected_bytes);
-    struct nt_map *a = read_map(path, expected, expected_bytes), *b = read_map("now", text, bytes);
+    SCOPED(map) *a = read_map(path, expected, expected_bytes), *b = read_map("now", text, bytes);
     const struct nt_model *m = a->model, *now = b->model;
     bool same = m->hosts == now->hosts && m->switches == now->switches && m->links == now->links &&
                 m->family == now->family;
@@ -122,8 +122,6 @@ static void compare_shape(const char *path, const char *text, size_t bytes)
         same = m->link[k].a == now->link[k].a && m->link[k].b == now->link[k].b;
     if (!same)
         fail_msg("%s is another network than what is found now:\n%.*s", path, (int)bytes, text);
-    nt_map_destroy(a);
-    nt_map_destroy(b);
     free(expected);
 }
 
@@ -142,7 +140,7 @@ TEST(published_tables_give_the_expected_maps)
         struct nt_model *(*method)(const struct nt_matrix *, struct nt_err *);
     } methods[] = {{"bufe", by_bufe}, {"parus", by_parus}};
     for (size_t k = 0; k < sizeof tables / sizeof *tables; k++) {
-        struct nt_named_matrix *table = load_table(tables[k]);
+        SCOPED(named_matrix) *table = load_table(tables[k]);
         for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) {
             char path[256];
             size_t bytes;
@@ -151,7 +149,6 @@ TEST(published_tables_give_the_expected_maps)
             compare(path, text, bytes);
             free(text);
         }
-        nt_named_matrix_destroy(table);
     }
 }
 
@@ -162,14 +159,13 @@ TEST(our_method_gives_the_expected_maps)
     static const char *const tables[] = {"bufe-2.1", "bufe-2.2", "bufe-2.3", "bufe-3.5",
                                          "bufe-3.6", "bufe-3.7", "bufe-3.8"};
     for (size_t k = 0; k < sizeof tables / sizeof *tables; k++) {
-        struct nt_named_matrix *table = load_table(tables[k]);
+        SCOPED(named_matrix) *table = load_table(tables[k]);
         char path[256];
         size_t bytes;
         char *text = map_text(table, by_auto, &bytes);
         snprintf(path, sizeof path, "tests/data/seeds/%s.auto.json", tables[k]);
         compare_shape(path, text, bytes);
         free(text);
-        nt_named_matrix_destroy(table);
     }
 }
 
@@ -183,8 +179,8 @@ TEST(our_method_agrees_with_section_3_3)
         const char *groups;
     } table[] = {{"bufe-3.5", 1, "aaaaaaaaaa"}, {"bufe-3.6", 2, "aaaaaabbbbbb"}};
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
-        struct nt_named_matrix *t = load_table(table[k].name);
-        struct nt_model *m;
+        SCOPED(named_matrix) *t = load_table(table[k].name);
+        SCOPED(model) *m;
         uint32_t on[16] = {0};
         must(nt_infer_latency(t->matrix, NULL, 1, &m, &err));
         assert_int_equal(m->switches, table[k].switches);
@@ -194,8 +190,6 @@ TEST(our_method_agrees_with_section_3_3)
         for (size_t a = 0; a < m->hosts; a++)
             for (size_t b = 0; b < m->hosts; b++)
                 assert_int_equal(on[a] == on[b], table[k].groups[a] == table[k].groups[b]);
-        nt_model_destroy(m);
-        nt_named_matrix_destroy(t);
     }
 }
 

@@ -89,7 +89,7 @@ TEST(bounds)
 /* h0 - s0 - s1 - h1, and h2 that nothing joins. */
 TEST(ways_through_a_model)
 {
-    struct nt_model *m;
+    SCOPED(model) *m;
     struct nt_reach *r;
     must(nt_model_create(3, 2, 3, &m, &err));
     static const uint32_t ends[3][2] = {{0, 3}, {1, 4}, {3, 4}};
@@ -107,7 +107,6 @@ TEST(ways_through_a_model)
     assert_int_equal(r->from[4], 3);
     nt_reach_destroy(r);
     assert_int_equal(nt_reach_create(m, 5, &r, &err), -1);
-    nt_model_destroy(m);
 }
 
 RUN_TESTS

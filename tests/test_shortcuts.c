@@ -125,13 +125,12 @@ TEST(test_no_group_is_rather_none)
     uint32_t host[HOSTS_MAX];
     size_t groups = 0;
     for (uint64_t seed = 1; seed <= 4 * jobs(); seed++) {
-        struct nt_model *m = infer_some("dragonfly:9x8x4", 10, true, seed, host);
+        SCOPED(model) *m = infer_some("dragonfly:9x8x4", 10, true, seed, host);
         for (size_t k = 0; k < m->links && m->family == NT_FAMILY_TREE; k++)
             if (m->link[k].a >= m->hosts && m->link[k].b >= m->hosts) {
                 assert_true(m->link[k].probability >= NT_SUPPORT_REPORTED);
                 groups++;
             }
-        nt_model_destroy(m);
     }
     assert_true(groups > 0);
 }
@@ -141,11 +140,10 @@ TEST(test_routers_stay_sure)
 {
     uint32_t host[HOSTS_MAX];
     for (uint64_t seed = 1; seed <= draws(1, 3); seed++) {
-        struct nt_model *m = infer_some("dragonfly:9x8x4", 144, false, seed, host);
+        SCOPED(model) *m = infer_some("dragonfly:9x8x4", 144, false, seed, host);
         assert_true(has_routers(m, host));
         assert_int_equal(m->switches, 144 / PER_ROUTER);
         assert_true(m->family != NT_FAMILY_TREE && m->confidence >= 0.9);
-        nt_model_destroy(m);
     }
 }
 
@@ -156,11 +154,10 @@ TEST(test_trees_have_none)
     uint32_t host[HOSTS_MAX];
     for (uint64_t seed = 1; seed <= jobs(); seed++)
         for (size_t k = 0; k < sizeof trees / sizeof *trees; k++) {
-            struct nt_model *m = infer_some(trees[k], 24, true, seed, host);
+            SCOPED(model) *m = infer_some(trees[k], 24, true, seed, host);
             assert_true(m->family == (k == 2 ? NT_FAMILY_STAR : NT_FAMILY_TREE));
             assert_false(m->shortcuts);
             sure += sure_groups(m);
-            nt_model_destroy(m);
         }
     assert_true(sure >= jobs());
 }

@@ -56,9 +56,9 @@ TEST(test_slow_hosts)
         {"tree:4x8", 0.02, 0.01, {{5, 50}}, 5, 0, 24}, /* 0.22 us in 51 */
     };
     for (size_t k = 0; k < COUNT(table); k++) {
-        struct nt_network *n = made_machine(table[k].topology);
-        struct nt_network *regular = made_machine(table[k].topology);
-        struct nt_model *truth;
+        SCOPED(network) *n = made_machine(table[k].topology);
+        SCOPED(network) *regular = made_machine(table[k].topology);
+        SCOPED(model) *truth;
         unsigned exact = 0, runs = 2 * table[k].seeds;
         size_t rounds = 0, before = 0;
         size_t count = table[k].slow[1].us == 0 ? 1 : table[k].slow[2].us == 0 ? 2 : 3;
@@ -86,12 +86,11 @@ TEST(test_slow_hosts)
                     assert_close(host_link(m, table[k].slow[i].host) / us, 1, 0.03);
                 }
             if (order == NULL) {
-                struct nt_model *again;
+                SCOPED(model) *again;
                 struct nt_sparse_check recalled;
                 assert_int_equal(recalled_by(n->hosts, &d.record, &again, &recalled), 0);
                 assert_int_equal(recalled.verdict, check.verdict);
                 assert_same(m, again);
-                nt_model_destroy(again);
             }
             nt_model_destroy(m);
             free(d.result);
@@ -105,9 +104,6 @@ TEST(test_slow_hosts)
                       exact, runs, ((double)rounds - (double)before) / runs);
         assert_true(exact >= table[k].exact);
         assert_true(rounds <= before + table[k].rounds * runs);
-        nt_model_destroy(truth);
-        nt_network_destroy(n);
-        nt_network_destroy(regular);
     }
 }
 

@@ -36,7 +36,7 @@ struct row {
 static void check_rows(const struct row *row, size_t rows, bool yaml)
 {
     for (size_t k = 0; k < rows; k++) {
-        struct nt_map *map = NULL;
+        SCOPED(map) *map = NULL;
         size_t bytes = strlen(row[k].text);
         char *text = malloc(bytes + 1); /* as long as it is: the sanitizer sees one byte more */
         assert_non_null(text);
@@ -49,7 +49,6 @@ static void check_rows(const struct row *row, size_t rows, bool yaml)
             fail_msg("%s\nis \"%s\", expected \"%s\"", row[k].text, rc == 0 ? is : err.text,
                      row[k].is);
         free(is);
-        nt_map_destroy(map);
     }
 }
 
@@ -277,13 +276,12 @@ TEST(a_topology_that_is_not_there_is_no_error)
     };
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
         struct nt_topology_text from = {"f", table[k].text, strlen(table[k].text), table[k].yaml};
-        struct nt_map *map = NULL;
+        SCOPED(map) *map = NULL;
         bool block = false;
         if (nt_topology_read(&from, table[k].name, &map, &block, &err) != 0)
             fail_msg("%zu: %s", k, err.text);
         if ((map != NULL) != table[k].there || block != table[k].block)
             fail_msg("%zu: there %d, block %d", k, map != NULL, block);
-        nt_map_destroy(map);
     }
     struct nt_topology_text ring = {"f", "- topology: x\n  ring: {a: 1}\n", 30, true};
     struct nt_map *map = NULL;

@@ -17,11 +17,10 @@ static void solve(struct job *j, const struct job_leaves *leaves, size_t pod, do
     struct nt_rng rng;
     nt_rng_init(&rng, seed);
     j->truth = job_tree(leaves, pod, 0.56, up_us);
-    struct nt_matrix *x = job_measure(j->truth, noise, &rng);
+    SCOPED(matrix) *x = job_measure(j->truth, noise, &rng);
     known_must(nt_infer_latency(x, NULL, 1, &j->found, &err), &err);
     job_groups_of(j->truth, &j->is);
     job_groups_of(j->found, &j->stated);
-    nt_matrix_destroy(x);
 }
 
 static void job_fini(struct job *j)
@@ -250,12 +249,11 @@ TEST(what_was_not_measured_has_no_length)
 {
     const double last_us[] = {434, 880, NAN};
     for (size_t k = 0; k < sizeof last_us / sizeof *last_us; k++) {
-        struct nt_model *m = of_letters("aabb", last_us[k], 880);
+        SCOPED(model) *m = of_letters("aabb", last_us[k], 880);
         assert_int_equal(m->switches, 2);
         for (size_t l = 0; l < m->links; l++)
             if (m->link[l].a >= 2) /* of the last two, and between the switches */
                 assert_int_equal(isnan(m->link[l].latency_se_us), isnan(last_us[k]));
-        nt_model_destroy(m);
     }
 }
 
@@ -281,18 +279,15 @@ TEST(wrong_readings_of_many_hosts)
 TEST(a_large_group_is_certain)
 {
     struct nt_rng rng;
-    struct nt_model *truth = known_balanced(3, (size_t[]){8, 8, 16}, (double[]){0.5, 0.25, 0.25});
-    struct nt_model *m;
+    SCOPED(model) *truth = known_balanced(3, (size_t[]){8, 8, 16}, (double[]){0.5, 0.25, 0.25});
+    SCOPED(model) *m;
     nt_rng_init(&rng, 14);
-    struct nt_matrix *x = known_measure(truth, &(struct known_noise){.sd = 0.01}, &rng);
+    SCOPED(matrix) *x = known_measure(truth, &(struct known_noise){.sd = 0.01}, &rng);
     known_must(nt_infer_latency(x, NULL, 1, &m, &err), &err);
     assert_true(known_same_shape(truth, m));
     for (size_t k = 0; k < m->links; k++)
         if (m->link[k].a >= m->hosts && m->link[k].b >= m->hosts)
             assert_at_least(m->link[k].probability, 0.95);
-    nt_matrix_destroy(x);
-    nt_model_destroy(m);
-    nt_model_destroy(truth);
 }
 
 RUN_TESTS

@@ -96,7 +96,7 @@ TEST(the_same_samples_give_the_same_bytes)
     struct nt_rng rng;
     for (uint32_t k = 0; k < HOSTS; k++)
         order[k] = k;
-    struct nt_samples *s = sweep(order, -1), *again = read_back(s);
+    SCOPED(samples) *s = sweep(order, -1), *again = read_back(s);
     char *text = solve_to_text(s), *twice = solve_to_text(s), *from_text = solve_to_text(again);
     assert_string_equal(text, twice);
     assert_string_equal(text, from_text);
@@ -106,17 +106,14 @@ TEST(the_same_samples_give_the_same_bytes)
     nt_rng_init(&rng, 4);
     for (int turn = 0; turn < 5; turn++) { /* nor does it matter in which order hosts came */
         nt_rng_shuffle(&rng, order, HOSTS);
-        struct nt_samples *shuffled = sweep(order, -1);
+        SCOPED(samples) *shuffled = sweep(order, -1);
         char *shuffled_text = solve_to_text(shuffled);
         assert_string_equal(text, shuffled_text);
         free(shuffled_text);
-        nt_samples_destroy(shuffled);
     }
     free(text);
     free(twice);
     free(from_text);
-    nt_samples_destroy(s);
-    nt_samples_destroy(again);
 }
 
 TEST(a_missing_host_makes_it_partial)
@@ -124,9 +121,9 @@ TEST(a_missing_host_makes_it_partial)
     uint32_t order[HOSTS];
     for (uint32_t k = 0; k < HOSTS; k++)
         order[k] = HOSTS - 1 - k;
-    struct nt_samples *s = sweep(order, 6);
+    SCOPED(samples) *s = sweep(order, 6);
     struct nt_findings findings = {0};
-    struct nt_map *map;
+    SCOPED(map) *map;
     must(nt_solve_samples(s, NULL, NULL, &map, &err));
     assert_int_equal(map->status, NT_STATUS_PARTIAL);
     assert_string_equal(map->host_name[6], "n7");
@@ -140,15 +137,13 @@ TEST(a_missing_host_makes_it_partial)
     if (findings.count > 0)
         fail_msg("%s", findings.line[0]);
     nt_findings_fini(&findings);
-    nt_map_destroy(map);
-    nt_samples_destroy(s);
 }
 
 /* All others were lost: the last host has answered to the end, and is not missing. */
 TEST(the_last_host_is_there)
 {
-    struct nt_samples *s = sweep(NULL, -1);
-    struct nt_map *map;
+    SCOPED(samples) *s = sweep(NULL, -1);
+    SCOPED(map) *map;
     for (size_t k = 1; k < HOSTS; k++)
         must(nt_samples_set_missing(s, k, "stopped answering", &err));
     must(nt_solve_samples(s, NULL, NULL, &map, &err));
@@ -158,15 +153,13 @@ TEST(the_last_host_is_there)
     assert_int_equal(map->model->family, NT_FAMILY_UNDETERMINED);
     assert_string_equal(map->warning[0],
                         "0 of 105 pairs measured: too few to determine the network");
-    nt_map_destroy(map);
-    nt_samples_destroy(s);
 }
 
 /* No reading shows the way between two parts: the map states none, by any method. */
 TEST(parts_without_a_pair_between_them)
 {
     static const char *const name[] = {"n1", "n2", "n3", "n4", "n5", "n6"};
-    struct nt_matrix *m;
+    SCOPED(matrix) *m;
     struct nt_map *map;
     must(nt_matrix_create(6, NT_MATRIX_LATENCY_US, &m, &err));
     for (size_t i = 0; i < 6; i++)
@@ -184,15 +177,14 @@ TEST(parts_without_a_pair_between_them)
     must(nt_solve_measured(&input, &map, &err));
     assert_true(map->model->links > 0);
     nt_map_destroy(map);
-    nt_matrix_destroy(m);
 }
 
 /* Of a job in which hardly a host answered: no matrix of them, and no list without an end. */
 TEST(most_hosts_may_be_missing)
 {
     enum { MANY = 40000, HERE = 3 };
-    struct nt_samples *s;
-    struct nt_map *map;
+    SCOPED(samples) *s;
+    SCOPED(map) *map;
     char name[16];
     must(nt_samples_create(&s, &err));
     for (size_t k = 0; k < MANY; k++) {
@@ -223,30 +215,26 @@ TEST(most_hosts_may_be_missing)
     assert_string_equal(map->warning[0],
                         "3 of 799980000 pairs measured: too few to determine the network");
     assert_string_equal(map->warning[1001], "38997 more hosts are missing");
-    nt_map_destroy(map);
-    nt_samples_destroy(s);
 }
 
 TEST(a_pattern_that_does_not_fit_costs_a_warning)
 {
-    struct nt_samples *s = sweep(NULL, -1);
-    struct nt_map *map;
+    SCOPED(samples) *s = sweep(NULL, -1);
+    SCOPED(map) *map;
     must(nt_samples_set_word(&s->job.pattern, "stencil:4x4", &err));
     must(nt_solve_samples(s, NULL, NULL, &map, &err));
     assert_string_equal(map->placement->pattern, "neighbour");
     assert_int_equal(map->warnings, 2);
     assert_non_null(strstr(map->warning[0], "pattern \"stencil:4x4\" needs 16 tasks"));
     assert_int_equal(map->status, NT_STATUS_OK);
-    nt_map_destroy(map);
-    nt_samples_destroy(s);
 }
 
 TEST(one_host_is_kept_whatever_is_spare)
 {
-    struct nt_samples *s = sweep(NULL, -1);
+    SCOPED(samples) *s = sweep(NULL, -1);
     for (uint32_t kept = 2; kept-- > 0;) {
         char says[96];
-        struct nt_map *map;
+        SCOPED(map) *map;
         s->job.spare = (uint32_t)s->hosts - kept;
         snprintf(says, sizeof says, "spare=%zu: the job has %zu hosts, so %zu are left out",
                  s->hosts, s->hosts, s->hosts - 1);
@@ -256,15 +244,13 @@ TEST(one_host_is_kept_whatever_is_spare)
         for (size_t w = 0; w < map->warnings; w++)
             warned |= strcmp(map->warning[w], says) == 0;
         assert_int_equal(warned, kept == 0);
-        nt_map_destroy(map);
     }
-    nt_samples_destroy(s);
 }
 
 /* Ranks that stand far from each other in the scheduler's order talk: r with r + PER_LEAF. */
 TEST(a_matrix_comes_from_the_record)
 {
-    struct nt_samples *s = sweep(NULL, -1);
+    SCOPED(samples) *s = sweep(NULL, -1);
     struct nt_map *map;
     must(nt_samples_set_word(&s->job.pattern, "matrix:/t.csv", &err));
     for (uint32_t r = 0; r < PER_LEAF; r++)
@@ -295,25 +281,22 @@ TEST(a_matrix_comes_from_the_record)
                         "the samples contain no traffic of pattern matrix:/t.csv; the "
                         "hint is for neighbour");
     nt_map_destroy(map);
-    nt_samples_destroy(s);
 }
 
 TEST(few_hosts_are_no_special_case)
 {
     for (size_t hosts = 0; hosts <= 3; hosts++) {
-        struct nt_samples *s;
+        SCOPED(samples) *s;
         must(nt_samples_create(&s, &err));
         for (size_t k = 0; k < hosts; k++)
             must(nt_samples_add_host(s, (const char *const[]){"a", "b", "c"}[k], &err));
         nt_samples_finish(s, NT_STATUS_FAILED, 1);
         char *text = solve_to_text(s);
-        struct nt_map *map;
+        SCOPED(map) *map;
         must(nt_map_read("f", text, strlen(text), &map, &err));
         assert_int_equal(map->model->hosts, hosts);
         assert_int_equal(map->status, NT_STATUS_FAILED);
-        nt_map_destroy(map);
         free(text);
-        nt_samples_destroy(s);
     }
 }
 
@@ -352,11 +335,10 @@ TEST(disturbed_readings_cost_confidence)
     static const double shares[] = {0, 0.1, 0.9};
     double confidence[3];
     for (size_t k = 0; k < 3; k++) {
-        struct nt_map *map = solved_with(shares[k]);
+        SCOPED(map) *map = solved_with(shares[k]);
         confidence[k] = map->model->confidence;
         print_message("%g disturbed: %g\n", shares[k], confidence[k]);
         assert_int_equal(warns(map, "of the measurements were disturbed"), shares[k] > 0.5);
-        nt_map_destroy(map);
     }
     assert_above(confidence[1], 0.99 * confidence[0]);
     assert_below(confidence[2], 0.8 * confidence[0]);
@@ -410,7 +392,7 @@ TEST(short_messages_bound_bandwidths)
         bool bound;
     } cases[] = {{4096, true}, {65536, false}, {0, false}, {NAN, false}};
     static const char *const names[] = {"n1", "n2", "n3", "n4", "n5"};
-    struct nt_matrix *latency, *rates;
+    SCOPED(matrix) *latency, *rates;
     must(nt_matrix_create(5, NT_MATRIX_LATENCY_US, &latency, &err));
     must(nt_matrix_create(5, NT_MATRIX_BANDWIDTH_MBPS, &rates, &err));
     for (uint32_t a = 0; a < 5; a++)
@@ -424,7 +406,7 @@ TEST(short_messages_bound_bandwidths)
                                        .rate_bytes = cases[k].bytes,
                                        .host_name = names,
                                        .pattern = ""};
-        struct nt_map *map;
+        SCOPED(map) *map;
         bool told = false;
         must(nt_solve_measured(&input, &map, &err));
         assert_true(map->model->links > 0);
@@ -433,16 +415,13 @@ TEST(short_messages_bound_bandwidths)
         for (size_t w = 0; w < map->warnings; w++)
             told = told || strstr(map->warning[w], "messages of 4096 bytes");
         assert_int_equal(told, cases[k].bound);
-        nt_map_destroy(map);
     }
-    nt_matrix_destroy(latency);
-    nt_matrix_destroy(rates);
 }
 
 TEST(links_get_the_bandwidth_that_pairs_show)
 {
-    struct nt_model *m;
-    struct nt_matrix *b;
+    SCOPED(model) *m;
+    SCOPED(matrix) *b;
     must(nt_model_create(8, 2, 9, &m, &err));
     must(nt_matrix_create(8, NT_MATRIX_BANDWIDTH_MBPS, &b, &err));
     for (uint32_t k = 0; k < 8; k++) {
@@ -466,8 +445,6 @@ TEST(links_get_the_bandwidth_that_pairs_show)
     m->link[7].b = 8;
     m->link[7].a = 0;
     must(nt_link_bandwidth(m, b, &err));
-    nt_matrix_destroy(b);
-    nt_model_destroy(m);
 }
 
 /* Two hosts on each of two switches are no line of four; if one of two at a switch is farther by
@@ -477,8 +454,8 @@ TEST(only_lines_are_warned_of)
     static const float us[2][6] = {{1, 2, 2, 2, 2, 1}, {1, 2, 3, 1, 2, 1}};
     static const char *const names[] = {"a", "b", "c", "d"};
     for (int line = 0; line < 2; line++) {
-        struct nt_matrix *latency;
-        struct nt_map *map;
+        SCOPED(matrix) *latency;
+        SCOPED(map) *map;
         bool warned = false;
         size_t k = 0;
         must(nt_matrix_create(4, NT_MATRIX_LATENCY_US, &latency, &err));
@@ -492,8 +469,6 @@ TEST(only_lines_are_warned_of)
         for (size_t w = 0; w < map->warnings; w++)
             warned = warned || strstr(map->warning[w], "one host each") != NULL;
         assert_int_equal(warned, line);
-        nt_map_destroy(map);
-        nt_matrix_destroy(latency);
     }
 }
 
@@ -561,8 +536,8 @@ static bool rates_warns(const struct nt_map *map, const char *text)
 TEST(narrow_uplinks_show_groups)
 {
     for (int contended = 0; contended < 2; contended++) {
-        struct nt_model *truth;
-        struct nt_map *map = solve("tree:3x4", 0.5, 1, contended, &truth);
+        SCOPED(model) *truth;
+        SCOPED(map) *map = solve("tree:3x4", 0.5, 1, contended, &truth);
         assert_true(nt_shape_equal(map->model, truth));
         assert_above(map->model->confidence, 0.9);
         assert_true(rates_warns(map, "from bandwidths alone"));
@@ -574,31 +549,25 @@ TEST(narrow_uplinks_show_groups)
             assert_below(fabs(l->bandwidth_MBps - (host ? 100 : 50)), 5);
             assert_int_equal(l->at_least, !host && contended);
         }
-        nt_map_destroy(map);
-        nt_model_destroy(truth);
     }
 }
 
 TEST(wide_uplinks_show_nothing)
 {
-    struct nt_model *truth;
-    struct nt_map *map = solve("tree:3x4", 4, 1, false, &truth);
+    SCOPED(model) *truth;
+    SCOPED(map) *map = solve("tree:3x4", 4, 1, false, &truth);
     assert_int_equal(map->model->links, 0);
     assert_int_equal(map->model->family, NT_FAMILY_UNDETERMINED);
     assert_true(rates_warns(map, "show no groups"));
-    nt_map_destroy(map);
-    nt_model_destroy(truth);
 }
 
 /* A host that gets less from everybody than others get across groups may hang anywhere. */
 TEST(a_narrow_host_makes_groups_unsure)
 {
-    struct nt_model *truth;
-    struct nt_map *map = solve("tree:3x4", 0.5, 0.3, false, &truth);
+    SCOPED(model) *truth;
+    SCOPED(map) *map = solve("tree:3x4", 0.5, 0.3, false, &truth);
     assert_true(map->model->links == 0 || map->model->confidence <= 0.5);
     assert_true(rates_warns(map, "the host or its link is narrow"));
-    nt_map_destroy(map);
-    nt_model_destroy(truth);
 }
 
 /* Four pairs of five hosts: the one in all of the narrow pairs is named, with what it has and what
@@ -610,8 +579,8 @@ TEST(a_narrow_host_is_named)
         size_t a, b;
         float MBps;
     } pair[] = {{0, 1, 49400}, {0, 4, 49300}, {1, 3, 86800}, {2, 4, 88400}};
-    struct nt_matrix *m;
-    struct nt_map *map;
+    SCOPED(matrix) *m;
+    SCOPED(map) *map;
     size_t named = 0;
     must(nt_matrix_create(5, NT_MATRIX_BANDWIDTH_MBPS, &m, &err));
     for (size_t k = 0; k < sizeof pair / sizeof *pair; k++) {
@@ -626,8 +595,6 @@ TEST(a_narrow_host_is_named)
     for (size_t w = 0; w < map->warnings; w++)
         named += strstr(map->warning[w], "to every other host") != NULL;
     assert_int_equal(named, 1);
-    nt_map_destroy(map);
-    nt_matrix_destroy(m);
 }
 
 /* ---- adaptive ---- */
@@ -654,7 +621,7 @@ static struct nt_map *solved(const struct nt_samples *s)
 static void assert_same_again(const struct nt_samples *s, const struct nt_map *map)
 {
     struct nt_samples_reader *reader;
-    struct nt_samples *again;
+    SCOPED(samples) *again;
     char *text, *first, *second;
     size_t bytes, first_bytes, second_bytes;
     assert_int_equal(nt_samples_write(s, &text, &bytes, NULL), 0);
@@ -662,13 +629,11 @@ static void assert_same_again(const struct nt_samples *s, const struct nt_map *m
     assert_int_equal(nt_samples_reader_feed(reader, text, bytes, NULL), 0);
     assert_int_equal(nt_samples_reader_finish(reader, &again, NULL), 0);
     nt_samples_reader_destroy(reader);
-    struct nt_map *other = solved(again);
+    SCOPED(map) *other = solved(again);
     assert_int_equal(nt_map_write(map, false, &first, &first_bytes, NULL), 0);
     assert_int_equal(nt_map_write(other, false, &second, &second_bytes, NULL), 0);
     assert_int_equal(first_bytes, second_bytes);
     assert_memory_equal(first, second, first_bytes);
-    nt_map_destroy(other);
-    nt_samples_destroy(again);
     free(text);
     free(first);
     free(second);
@@ -685,7 +650,7 @@ static bool is_exact(const struct nt_map *map, const struct nt_network *n)
 
 TEST(a_tree_is_told_by_some_pairs)
 {
-    struct nt_network *n = made_network("tree:4x8");
+    SCOPED(network) *n = made_network("tree:4x8");
     for (uint64_t seed = 1; seed <= 10; seed++) {
         struct recorded r = record(n, seed, 1000);
         struct nt_map *map = solved(r.samples);
@@ -703,12 +668,11 @@ TEST(a_tree_is_told_by_some_pairs)
         nt_map_destroy(map);
         nt_samples_destroy(r.samples);
     }
-    nt_network_destroy(n);
 }
 
 TEST(a_chain_is_told_by_all)
 {
-    struct nt_network *n = made_network("chain:4x8");
+    SCOPED(network) *n = made_network("chain:4x8");
     unsigned exact = 0;
     for (uint64_t seed = 1; seed <= 5; seed++) {
         struct recorded r = record(n, seed, 1000);
@@ -721,7 +685,6 @@ TEST(a_chain_is_told_by_all)
         nt_samples_destroy(r.samples);
     }
     assert_true(exact >= 4);
-    nt_network_destroy(n);
 }
 
 /* Cut in any round, a record determines the network or nothing, never half of it. */
@@ -729,7 +692,7 @@ TEST(a_cut_record_tells_nothing_false)
 {
     static const char *const topologies[] = {"tree:4x8", "chain:4x8"};
     for (size_t t = 0; t < 2; t++) {
-        struct nt_network *n = made_network(topologies[t]);
+        SCOPED(network) *n = made_network(topologies[t]);
         size_t told = 0;
         for (size_t rounds = 1; rounds < 40; rounds++) {
             struct recorded r = record(n, 3, rounds);
@@ -745,7 +708,6 @@ TEST(a_cut_record_tells_nothing_false)
             nt_samples_destroy(r.samples);
         }
         assert_true(t == 0 ? told > 10 : told == 0);
-        nt_network_destroy(n);
     }
 }
 
@@ -831,15 +793,15 @@ static void check_text(const struct nt_samples *s, const struct nt_map *map)
     char *text, *json, *again;
     size_t bytes, n, m;
     struct nt_samples_reader *r = NULL;
-    struct nt_samples *copy = NULL;
-    struct nt_map *read = NULL;
+    SCOPED(samples) *copy = NULL;
+    SCOPED(map) *read = NULL;
     must(nt_samples_write(s, &text, &bytes, &err));
     must(nt_samples_reader_create("s", &r, &err));
     if (nt_samples_reader_feed(r, text, bytes, &err) != 0 ||
         nt_samples_reader_finish(r, &copy, &err) != 0)
         fail_msg("%s", err.text);
     nt_samples_reader_destroy(r);
-    struct nt_map *other = prior_solved(copy);
+    SCOPED(map) *other = prior_solved(copy);
     must(nt_map_write(map, false, &json, &n, &err));
     must(nt_map_write(other, false, &again, &m, &err));
     assert_string_equal(json, again);
@@ -851,23 +813,20 @@ static void check_text(const struct nt_samples *s, const struct nt_map *map)
     free(text);
     free(json);
     free(again);
-    nt_map_destroy(other);
-    nt_map_destroy(read);
-    nt_samples_destroy(copy);
 }
 
 TEST(test_used)
 {
     static const char *const table[] = {"tree:4x4", "tree:2x8", "tree:2x3x4", "tree:8x8"};
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
-        struct nt_network *n = made_machine(table[k]);
-        struct nt_model *truth = truth_of(n);
-        struct nt_map *wide;
-        struct nt_samples *all = record_of(n->hosts);
+        SCOPED(network) *n = made_machine(table[k]);
+        SCOPED(model) *truth = truth_of(n);
+        SCOPED(map) *wide;
+        SCOPED(samples) *all = record_of(n->hosts);
         struct nt_model *copy;
         assert_int_equal(nt_model_copy(truth, &copy, NULL), 0);
         assert_int_equal(nt_map_create(copy, (const char *const *)all->host_name, &wide, NULL), 0);
-        struct nt_prior *prior;
+        SCOPED(prior) *prior;
         struct nt_belief *belief;
         assert_int_equal(nt_prior_from_map(wide, NULL, &prior, NULL), 0);
         for (uint64_t seed = 1; seed <= draws(4, 10); seed++) {
@@ -875,70 +834,52 @@ TEST(test_used)
             assert_int_equal(nt_prior_to_belief(prior, (const char *const *)all->host_name,
                                                 n->hosts, &belief, NULL, NULL),
                              0);
-            struct nt_samples *s = swept(n, belief, seed, &rounds);
-            struct nt_samples *t = swept(n, NULL, seed, &without);
-            struct nt_map *map = prior_solved(s);
+            SCOPED(samples) *s = swept(n, belief, seed, &rounds);
+            SCOPED(samples) *t = swept(n, NULL, seed, &without);
+            SCOPED(map) *map = prior_solved(s);
             assert_true(map->sweep.prior.used && map->sweep.prior.pairs_contradicted == 0);
             assert_true(nt_shape_equal(map->model, truth));
             assert_true(rounds <= 5 && 3 * rounds < without);
             assert_true(map->sweep.prior.pairs_taken + map->sweep.prior.pairs_verified ==
                         n->hosts * (n->hosts - 1) / 2);
             check_text(s, map);
-            nt_map_destroy(map);
-            nt_samples_destroy(s);
-            nt_samples_destroy(t);
             nt_belief_destroy(belief);
         }
-        nt_prior_destroy(prior);
-        nt_map_destroy(wide);
-        nt_samples_destroy(all);
-        nt_model_destroy(truth);
-        nt_network_destroy(n);
     }
 }
 
 /* What is believed is of another network: as without it, and the map says so. */
 TEST(test_refuted)
 {
-    struct nt_network *n = made_machine("tree:4x4");
-    struct nt_model *truth = truth_of(n);
+    SCOPED(network) *n = made_machine("tree:4x4");
+    SCOPED(model) *truth = truth_of(n);
     uint32_t stands[16];
     for (uint32_t h = 0; h < 16; h++)
         stands[h] = (h + 2) % 16;
-    struct nt_belief *belief = belief_of(truth, stands);
+    SCOPED(belief) *belief = belief_of(truth, stands);
     for (uint64_t seed = 1; seed <= draws(4, 10); seed++) {
         size_t rounds;
-        struct nt_samples *s = swept(n, belief, seed, &rounds);
-        struct nt_map *map = prior_solved(s);
+        SCOPED(samples) *s = swept(n, belief, seed, &rounds);
+        SCOPED(map) *map = prior_solved(s);
         assert_false(map->sweep.prior.used);
         assert_true(map->sweep.prior.given && map->sweep.prior.reason[0] != '\0');
         assert_true(nt_shape_equal(map->model, truth));
         check_text(s, map);
-        nt_map_destroy(map);
-        nt_samples_destroy(s);
     }
-    nt_belief_destroy(belief);
-    nt_model_destroy(truth);
-    nt_network_destroy(n);
 }
 
 /* A host that was lost after all was verified does not undo that. */
 TEST(test_lost_later)
 {
-    struct nt_network *n = made_machine("tree:4x4");
-    struct nt_model *truth = truth_of(n);
-    struct nt_belief *belief = belief_of(truth, NULL);
+    SCOPED(network) *n = made_machine("tree:4x4");
+    SCOPED(model) *truth = truth_of(n);
+    SCOPED(belief) *belief = belief_of(truth, NULL);
     size_t rounds;
-    struct nt_samples *s = swept(n, belief, 3, &rounds);
+    SCOPED(samples) *s = swept(n, belief, 3, &rounds);
     assert_int_equal(nt_samples_set_missing(s, 5, "gone", NULL), 0);
-    struct nt_map *map = prior_solved(s);
+    SCOPED(map) *map = prior_solved(s);
     assert_true(map->sweep.prior.used && map->model->missing[5]);
     assert_int_equal(map->model->switches, truth->switches);
-    nt_map_destroy(map);
-    nt_samples_destroy(s);
-    nt_belief_destroy(belief);
-    nt_model_destroy(truth);
-    nt_network_destroy(n);
 }
 
 /* Nothing is measured: the map is what earlier jobs said, as sure and as old as that, and what is
@@ -947,13 +888,13 @@ TEST(test_taken)
 {
     static const char *const table[] = {"star:6", "tree:2x3", "tree:4x4", "tree:2x3x4", "tree:1x8"};
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
-        struct nt_network *n = made_machine(table[k]);
+        SCOPED(network) *n = made_machine(table[k]);
         struct nt_model *truth = truth_of(n), *copy;
-        struct nt_samples *s = record_of(n->hosts);
-        struct nt_matrix *is, *was;
-        struct nt_map *wide;
-        struct nt_prior *prior, *again;
-        struct nt_belief *belief;
+        SCOPED(samples) *s = record_of(n->hosts);
+        SCOPED(matrix) *is, *was;
+        SCOPED(map) *wide;
+        SCOPED(prior) *prior, *again;
+        SCOPED(belief) *belief;
         struct nt_prior_facts facts;
         assert_int_equal(nt_model_copy(truth, &copy, NULL), 0);
         assert_int_equal(nt_map_create(copy, (const char *const *)s->host_name, &wide, NULL), 0);
@@ -974,7 +915,7 @@ TEST(test_taken)
                                                 facts.oldest_day, NULL),
                          0);
         nt_samples_finish(s, NT_STATUS_OK, 0.01);
-        struct nt_map *map = prior_solved(s);
+        SCOPED(map) *map = prior_solved(s);
         assert_true(nt_shape_equal(map->model, truth));
         assert_true(map->model->confidence == 0.75 && map->sweep.pairs_measured == 0);
         assert_true(map->sweep.prior.all_taken && map->sweep.prior.support == 0.75);
@@ -989,23 +930,14 @@ TEST(test_taken)
         check_text(s, map);
         assert_int_equal(nt_prior_from_map(map, NULL, &again, NULL), 0);
         assert_int_equal(again->of_host[0].day, 20000); /* no newer for having been used */
-        nt_prior_destroy(again);
-        nt_matrix_destroy(is);
-        nt_matrix_destroy(was);
-        nt_map_destroy(map);
-        nt_belief_destroy(belief);
-        nt_prior_destroy(prior);
-        nt_map_destroy(wide);
-        nt_samples_destroy(s);
         nt_model_destroy(truth);
-        nt_network_destroy(n);
     }
 }
 
 /* Of a host that takes part nothing is known: no network. */
 TEST(test_taken_in_part)
 {
-    struct nt_samples *s = record_of(4);
+    SCOPED(samples) *s = record_of(4);
     const double us[] = {1, 2};
     const uint32_t one[] = {0};
     assert_int_equal(nt_samples_begin_belief(s, 2, NULL), 0);
@@ -1021,7 +953,6 @@ TEST(test_taken_in_part)
     assert_true(map->sweep.prior.all_taken && map->model->missing[3]);
     assert_int_equal(map->model->links, 3);
     nt_map_destroy(map);
-    nt_samples_destroy(s);
 }
 
 TEST(test_record_refuses)

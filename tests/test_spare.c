@@ -15,7 +15,7 @@ struct input {
 
 static void assert_left_out(const struct input *in)
 {
-    struct nt_network *net = made_network(in->spec);
+    SCOPED(network) *net = made_network(in->spec);
     struct nt_model *m = net->model;
     struct nt_map map = {.model = m};
     struct nt_fault fault = {.part = {NT_FAULT_LINK_NARROW, 0, (uint32_t)m->hosts},
@@ -43,7 +43,6 @@ static void assert_left_out(const struct input *in)
     if (strcmp(text, in->expected) != 0)
         fail_msg("%s, %zu of them: expected %s, found %s", in->spec, in->spares, in->expected,
                  text);
-    nt_network_destroy(net);
 }
 
 TEST(the_worst_go_first)
@@ -73,7 +72,7 @@ TEST(the_worst_go_first)
 /* The slow link has the more probable finding, the narrow link makes the pattern slower. */
 TEST(the_finding_that_delays_the_pattern_goes_first)
 {
-    struct nt_network *net = made_network("star:6");
+    SCOPED(network) *net = made_network("star:6");
     struct nt_model *m = net->model;
     enum { SLOW = 1, NARROW = 3 };
     struct nt_fault fault[] = {
@@ -94,7 +93,6 @@ TEST(the_finding_that_delays_the_pattern_goes_first)
     assert_int_equal(count, 2);
     assert_int_equal(left_out[0], NARROW);
     assert_int_equal(left_out[1], SLOW);
-    nt_network_destroy(net);
 }
 
 RUN_TESTS

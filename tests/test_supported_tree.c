@@ -63,7 +63,7 @@ static float far(const struct nt_model *m, size_t a, size_t b)
 /* Host links 1 us, of leaves 2, of pods 3; a leaf and the pod above it go. */
 TEST(a_switch_that_is_not_sure_leaves_its_hosts_where_they_were)
 {
-    struct nt_model *m = known_tree(PODS, LEAVES, HOSTS, false, true, 1);
+    SCOPED(model) *m = known_tree(PODS, LEAVES, HOSTS, false, true, 1);
     assert_null(sure_of(m));
     uplink(m, leaf(m, 0))->probability = 0.89;
     struct nt_link *pod = uplink(m, (uint32_t)m->hosts + 1);
@@ -74,7 +74,7 @@ TEST(a_switch_that_is_not_sure_leaves_its_hosts_where_they_were)
                             .bandwidth_back_MBps = 200,
                             .probability = 0.6};
     uplink(m, leaf(m, 7))->probability = 0.9;
-    struct nt_model *sure = sure_of(m);
+    SCOPED(model) *sure = sure_of(m);
     assert_int_equal(sure->links, m->links - 2);
     assert_close((double)far(sure, 0, 1), 12, 1e-5);  /* one leaf before: 2 */
     assert_close((double)far(sure, 0, 4), 12, 1e-5);  /* one pod before: 6 */
@@ -85,61 +85,49 @@ TEST(a_switch_that_is_not_sure_leaves_its_hosts_where_they_were)
     assert_int_equal(host->b, m->hosts);
     assert_close(host->bandwidth_MBps, 200, 1e-9); /* upwards: the pod's b to a */
     assert_close(host->bandwidth_back_MBps, 300, 1e-9);
-    nt_model_destroy(sure);
-    nt_model_destroy(m);
 }
 
 TEST(without_a_sure_group_the_order_is_the_schedulers)
 {
     static const char *const patterns[] = {"ring", "neighbour", "stencil:4x8", "tree"};
-    struct nt_model *m = known_tree(PODS, LEAVES, HOSTS, true, true, 7);
+    SCOPED(model) *m = known_tree(PODS, LEAVES, HOSTS, true, true, 7);
     for (size_t k = 0; k < sizeof patterns / sizeof *patterns; k++) {
         set_all(m, 0.9);
-        struct nt_hint *sure = hint_of(m, patterns[k], 1);
+        SCOPED(hint) *sure = hint_of(m, patterns[k], 1);
         set_all(m, 0.89);
-        struct nt_hint *none = hint_of(m, patterns[k], 1);
+        SCOPED(hint) *none = hint_of(m, patterns[k], 1);
         assert_above(sure->gain, 1.1);
         assert_at_least(none->gain, 1);
         assert_at_most(none->gain, 1);
         for (uint32_t r = 0; r < ALL; r++)
             assert_int_equal(none->rank_host[r], r);
-        nt_hint_destroy(sure);
-        nt_hint_destroy(none);
     }
     m->confidence = (double)NAN; /* shares of message sizes are no support */
-    struct nt_hint *shares = hint_of(m, "ring", 1);
+    SCOPED(hint) *shares = hint_of(m, "ring", 1);
     assert_above(shares->gain, 1.1);
-    nt_hint_destroy(shares);
-    nt_model_destroy(m);
 }
 
 /* Which tasks share a host rests on no switch: 32 hosts of 8 tasks, a grid of 16 x 16. */
 TEST(without_a_sure_group_tasks_still_share_hosts)
 {
-    struct nt_model *m = known_tree(PODS, LEAVES, HOSTS, true, true, 7);
-    struct nt_hint *sure = hint_of(m, "stencil:16x16:periodic", 8);
+    SCOPED(model) *m = known_tree(PODS, LEAVES, HOSTS, true, true, 7);
+    SCOPED(hint) *sure = hint_of(m, "stencil:16x16:periodic", 8);
     set_all(m, 0.89);
-    struct nt_hint *none = hint_of(m, "stencil:16x16:periodic", 8);
+    SCOPED(hint) *none = hint_of(m, "stencil:16x16:periodic", 8);
     assert_above(none->gain, 1.4);
     assert_below(none->gain, 0.6 * sure->gain);
-    nt_hint_destroy(sure);
-    nt_hint_destroy(none);
-    nt_model_destroy(m);
 }
 
 /* Leaves of which the map is not sure add nothing to the gain. */
 TEST(an_unsure_group_is_no_gain)
 {
-    struct nt_model *m = known_tree(PODS, LEAVES, HOSTS, true, false, 3);
-    struct nt_hint *all = hint_of(m, "ring", 1);
+    SCOPED(model) *m = known_tree(PODS, LEAVES, HOSTS, true, false, 3);
+    SCOPED(hint) *all = hint_of(m, "ring", 1);
     for (uint32_t k = 0; k < PODS * LEAVES - 1; k++)
         uplink(m, leaf(m, k))->probability = 0.7;
-    struct nt_hint *some = hint_of(m, "ring", 1);
+    SCOPED(hint) *some = hint_of(m, "ring", 1);
     assert_above(some->gain, 1.05);
     assert_below(some->gain, all->gain - 0.1);
-    nt_hint_destroy(all);
-    nt_hint_destroy(some);
-    nt_model_destroy(m);
 }
 
 static struct nt_metrics cost_of(const struct nt_model *m, const char *pattern,
@@ -164,7 +152,7 @@ TEST(the_hint_is_no_worse_where_an_unsure_group_is_there)
     for (uint32_t k = 0; k < ALL; k++)
         order[k] = k;
     for (uint64_t seed = 1; seed <= 40; seed++) {
-        struct nt_model *m = known_tree(PODS, LEAVES, HOSTS, true, false, seed);
+        SCOPED(model) *m = known_tree(PODS, LEAVES, HOSTS, true, false, seed);
         struct nt_rng rng;
         nt_rng_init(&rng, seed);
         for (size_t k = 0; k < m->links; k++) {
@@ -172,14 +160,12 @@ TEST(the_hint_is_no_worse_where_an_unsure_group_is_there)
             if (m->link[k].a >= m->hosts && nt_rng_below(&rng, 4) > 0)
                 m->link[k].probability = 0.6;
         }
-        struct nt_hint *h = hint_of(m, "neighbour", 1);
+        SCOPED(hint) *h = hint_of(m, "neighbour", 1);
         double was = cost_of(m, "neighbour", order).latency_us;
         double is = cost_of(m, "neighbour", h->rank_host).latency_us;
         assert_at_most(is, was * 1.000001);
         assert_at_most(h->gain, was / is * 1.000001);
         assert_at_least(h->gain, 1);
-        nt_hint_destroy(h);
-        nt_model_destroy(m);
     }
 }
 

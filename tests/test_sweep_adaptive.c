@@ -27,8 +27,8 @@ TEST(test_exact)
         {"tree:4x8x32", 0.02, 0.01, 4, 20, 44},
     };
     for (size_t k = 0; k < COUNT(table); k++) {
-        struct nt_network *n = made_machine(table[k].topology);
-        struct nt_model *truth;
+        SCOPED(network) *n = made_machine(table[k].topology);
+        SCOPED(model) *truth;
         unsigned open = 0;
         size_t seeds = draws(1, 2) * table[k].seeds;
         assert_int_equal(nt_network_truth(n, &truth, NULL), 0);
@@ -55,10 +55,9 @@ TEST(test_exact)
             assert_below(m->resolution_us, 0.3);
             if (order == NULL) { /* its record gives the same */
                 struct nt_sparse_check check;
-                struct nt_model *again;
+                SCOPED(model) *again;
                 assert_int_equal(recalled_by(n->hosts, &d.record, &again, &check), 0);
                 assert_same(m, again);
-                nt_model_destroy(again);
             }
             nt_model_destroy(m);
             free(d.result);
@@ -68,8 +67,6 @@ TEST(test_exact)
         if (open > 0)
             print_message("%s: %u open\n", table[k].topology, open);
         assert_at_most(open, (table[k].outliers < 0.05 ? 0 : seeds / 10));
-        nt_model_destroy(truth);
-        nt_network_destroy(n);
     }
 }
 
@@ -78,7 +75,7 @@ TEST(test_exact)
 static void assert_valid(const struct nt_model *m)
 {
     struct nt_model *own;
-    struct nt_map *map;
+    SCOPED(map) *map;
     struct nt_findings findings = {0};
     char(*name)[24] = calloc(m->hosts + 1, sizeof *name);
     const char **names = calloc(m->hosts + 1, sizeof *names);
@@ -93,7 +90,6 @@ static void assert_valid(const struct nt_model *m)
     if (findings.count > 0)
         fail_msg("%zu findings, the first %s", findings.count, findings.line[0]);
     nt_findings_fini(&findings);
-    nt_map_destroy(map);
     free(names);
     free(name);
 }
@@ -129,7 +125,7 @@ TEST(test_unsure_is_not_stated)
         {"tree:2x8", 0, 0.45, 0, 0},
     };
     for (size_t k = 0; k < COUNT(table); k++) {
-        struct nt_network *n = made_machine(table[k].topology);
+        SCOPED(network) *n = made_machine(table[k].topology);
         struct drive d = {.network = n, .noise = {0.02, 0, 0, 0.01, 0, 1}};
         begin(&d, NULL, 1);
         driven(&d);
@@ -147,7 +143,6 @@ TEST(test_unsure_is_not_stated)
         nt_model_destroy(after);
         free(d.result);
         nt_planner_destroy(d.planner);
-        nt_network_destroy(n);
     }
 }
 
@@ -211,7 +206,7 @@ TEST(test_few_rounds)
 /* Link latencies of the model follow from the classes. */
 TEST(test_latencies)
 {
-    struct nt_network *n = made_machine("tree:4x8");
+    SCOPED(network) *n = made_machine("tree:4x8");
     struct drive d = {.network = n, .noise = {.sd = 0.02, .seed = 3}};
     begin(&d, NULL, 3);
     driven(&d);
@@ -223,14 +218,13 @@ TEST(test_latencies)
     nt_model_destroy(m);
     free(d.result);
     nt_planner_destroy(d.planner);
-    nt_network_destroy(n);
 }
 
 /* ---- hosts that are not there ---- */
 
 TEST(test_lost)
 {
-    struct nt_network *n = made_machine("tree:4x8");
+    SCOPED(network) *n = made_machine("tree:4x8");
     uint32_t *order = shuffled(n->hosts, 7); /* much is left to do after the calibration */
     for (size_t after = 0; after <= 15; after++) {
         bool absent[32] = {[5] = true, [31] = true};
@@ -260,15 +254,14 @@ TEST(test_lost)
         nt_planner_destroy(d.planner);
         free(d.result);
     }
-    nt_network_destroy(n);
     free(order);
 }
 
 /* Pairs that cannot be measured, whatever one tries, do not keep it from ending. */
 TEST(test_missing_pairs)
 {
-    struct nt_network *n = made_machine("tree:4x8");
-    struct nt_model *truth;
+    SCOPED(network) *n = made_machine("tree:4x8");
+    SCOPED(model) *truth;
     unsigned exact = 0;
     assert_int_equal(nt_network_truth(n, &truth, NULL), 0);
     for (uint64_t seed = 1; seed <= 20; seed++) {
@@ -282,8 +275,6 @@ TEST(test_missing_pairs)
         nt_planner_destroy(d.planner);
     }
     assert_true(exact >= 19);
-    nt_model_destroy(truth);
-    nt_network_destroy(n);
 }
 
 /* A record that was cut short says only what is certain, and says that it does not know all. */
@@ -329,9 +320,9 @@ TEST(test_cut_record)
 /* Before the end a map says only what is certain. */
 TEST(test_early)
 {
-    struct nt_network *n = made_machine("tree:4x4x8");
+    SCOPED(network) *n = made_machine("tree:4x4x8");
     struct nt_measure_noise noise = {.sd = 0.02, .seed = 5};
-    struct nt_planner *p;
+    SCOPED(planner) *p;
     struct nt_order o;
     struct nt_model *m;
     struct nt_result result[64];
@@ -344,13 +335,12 @@ TEST(test_early)
     while (p->ops->next(p, &o, NULL) > 0) {
         if (nt_sparse_model(nt_sweep_adaptive_state(p), &m, NULL) == 0) {
             assert_true(m->confidence == 0);
-            struct nt_model *truth;
+            SCOPED(model) *truth;
             struct nt_shape_difference d;
             assert_int_equal(nt_network_truth(n, &truth, NULL), 0);
             assert_int_equal(nt_shape_compare(m, truth, &d, NULL), 0);
             assert_int_equal(d.invented, 0);
             early++;
-            nt_model_destroy(truth);
             nt_model_destroy(m);
         }
         for (size_t k = 0; k < o.pairs; k++) {
@@ -366,8 +356,6 @@ TEST(test_early)
         assert_int_equal(p->ops->tell(p, result, o.pairs, NULL), 0);
     }
     assert_true(early > 4);
-    nt_planner_destroy(p);
-    nt_network_destroy(n);
     free(order);
 }
 
@@ -375,7 +363,7 @@ TEST(test_small)
 {
     static const char *const one[] = {"star:1", "star:2", "star:3", "star:5"};
     for (size_t k = 0; k < COUNT(one); k++) {
-        struct nt_network *n = made_machine(one[k]);
+        SCOPED(network) *n = made_machine(one[k]);
         struct drive d = {.network = n, .noise = {.sd = 0.02, .seed = 2}};
         begin(&d, NULL, 2);
         driven(&d);
@@ -384,7 +372,6 @@ TEST(test_small)
         nt_model_destroy(m);
         free(d.result);
         nt_planner_destroy(d.planner);
-        nt_network_destroy(n);
     }
 }
 
@@ -403,7 +390,7 @@ TEST(test_refused)
 /* The same seed and results, the same rounds; hosts by other numbers, the same network. */
 TEST(test_deterministic)
 {
-    struct nt_network *n = made_machine("tree:4x4x8");
+    SCOPED(network) *n = made_machine("tree:4x4x8");
     uint64_t trace[3];
     for (int k = 0; k < 3; k++) {
         struct drive d = {.network = n, .noise = {.sd = 0.02, .outliers = 0.01, .seed = 9}};
@@ -414,7 +401,6 @@ TEST(test_deterministic)
     }
     assert_true(trace[0] == trace[1]);
     assert_true(trace[0] != trace[2]);
-    nt_network_destroy(n);
 }
 
 RUN_TESTS

@@ -13,7 +13,7 @@ struct seen {
 static void drive(size_t hosts, const bool *absent, unsigned passes, unsigned after, uint32_t loses,
                   struct seen *seen)
 {
-    struct nt_planner *planner = NULL;
+    SCOPED(planner) *planner = NULL;
     struct nt_order order;
     struct nt_result answer[N];
     memset(seen, 0, sizeof *seen);
@@ -41,7 +41,6 @@ static void drive(size_t hosts, const bool *absent, unsigned passes, unsigned af
             planner->ops->lose(planner, loses);
     }
     assert_int_equal(planner->ops->next(planner, &order, &err), 0);
-    nt_planner_destroy(planner);
 }
 
 TEST(every_pair_meets_once_a_pass)
@@ -84,7 +83,7 @@ TEST(a_lost_host_is_paired_no_more_and_the_rest_all_meet)
 
 TEST(passes_differ_in_order_and_repeat_exactly)
 {
-    struct nt_planner *one = NULL, *two = NULL;
+    SCOPED(planner) *one = NULL, *two = NULL;
     struct nt_order a, b;
     uint32_t first[2][10][5][2];
     memset(first, 0, sizeof first);
@@ -99,14 +98,12 @@ TEST(passes_differ_in_order_and_repeat_exactly)
         memcpy(first[r / 9][r % 9], a.pair, a.pairs * sizeof *a.pair);
     }
     assert_memory_not_equal(first[0], first[1], sizeof first[0]);
-    nt_planner_destroy(one);
-    nt_planner_destroy(two);
 }
 
 TEST(one_after_another_they_meet_as_often)
 {
     for (size_t n = 0; n <= 9; n++) {
-        struct nt_planner *planner;
+        SCOPED(planner) *planner;
         struct nt_order order;
         unsigned met[9][9] = {{0}}, rounds = 0;
         const struct nt_sweep_setup setup = {n, NULL, 2, 3, 5, 0};
@@ -124,7 +121,6 @@ TEST(one_after_another_they_meet_as_often)
             for (size_t b = a + 1; b < n; b++)
                 if (a != 2 && b != 2)
                     assert_int_equal(met[a][b], 2);
-        nt_planner_destroy(planner);
     }
 }
 
@@ -137,7 +133,7 @@ static bool are_near(uint32_t a, uint32_t b)
 /* Once latencies are known, near pairs are measured in rounds of their own: three of fifteen. */
 TEST(pairs_that_take_long_come_together)
 {
-    struct nt_planner *planner = NULL;
+    SCOPED(planner) *planner = NULL;
     struct nt_order order;
     struct nt_result answer[8];
     size_t round = 0, near_rounds[3] = {0}, far_rounds[3] = {0};
@@ -161,7 +157,6 @@ TEST(pairs_that_take_long_come_together)
         assert_int_equal(near_rounds[pass], 3);
         assert_int_equal(far_rounds[pass], 12);
     }
-    nt_planner_destroy(planner);
 }
 
 /* As many rounds as are said to be ahead, which come one after another. */

@@ -50,8 +50,8 @@ static void tell(struct nt_planner *planner, const struct nt_order *order, bool 
 
 TEST(the_rounds_of_a_plan_come_in_turn_pass_by_pass)
 {
-    struct nt_plan *plan = two_rounds();
-    struct nt_planner *planner = start(plan, NULL, 3, 0);
+    SCOPED(plan) *plan = two_rounds();
+    SCOPED(planner) *planner = start(plan, NULL, 3, 0);
     struct nt_order order;
     for (size_t pass = 0; pass < 3; pass++)
         for (size_t round = 0; round < 2; round++) {
@@ -66,15 +66,13 @@ TEST(the_rounds_of_a_plan_come_in_turn_pass_by_pass)
             tell(planner, &order, true);
         }
     assert_int_equal(next(planner, &order), 0);
-    nt_planner_destroy(planner);
-    nt_plan_destroy(plan);
 }
 
 /* The first pass connects, the second shows the rate, from which later ones have their messages. */
 TEST(flows_of_a_plan_follow_a_warm_up)
 {
-    struct nt_plan *plan = two_rounds();
-    struct nt_planner *planner = start(plan, NULL, 2, 0.1);
+    SCOPED(plan) *plan = two_rounds();
+    SCOPED(planner) *planner = start(plan, NULL, 2, 0.1);
     struct nt_order order;
     for (size_t pass = 0; pass < 4; pass++)
         for (size_t round = 0; round < 2; round++) {
@@ -94,15 +92,13 @@ TEST(flows_of_a_plan_follow_a_warm_up)
             tell(planner, &order, true);
         }
     assert_int_equal(next(planner, &order), 0);
-    nt_planner_destroy(planner);
-    nt_plan_destroy(plan);
 }
 
 TEST(who_is_not_there_is_left_out_and_a_pair_without_a_figure_is_left)
 {
     const bool missing[HOSTS] = {[4] = true};
-    struct nt_plan *plan = two_rounds();
-    struct nt_planner *planner = start(plan, missing, 2, 0);
+    SCOPED(plan) *plan = two_rounds();
+    SCOPED(planner) *planner = start(plan, missing, 2, 0);
     struct nt_order order;
     assert_int_equal(next(planner, &order), 1);
     tell(planner, &order, false);
@@ -118,8 +114,6 @@ TEST(who_is_not_there_is_left_out_and_a_pair_without_a_figure_is_left)
     assert_int_equal(nt_sweep_planned_unread(planner), 2);
     planner->ops->lose(planner, 2);
     assert_int_equal(next(planner, &order), 0); /* nobody is left: it ends */
-    nt_planner_destroy(planner);
-    nt_plan_destroy(plan);
 }
 
 RUN_TESTS

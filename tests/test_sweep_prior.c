@@ -55,13 +55,12 @@ static struct swept swept_from(const struct nt_belief *belief, const struct nt_n
     s.verdict = nt_sweep_prior_verdict(p);
     if (s.verdict == NT_SPARSE_SOUND) {
         struct nt_sparse known;
-        struct nt_model *found = NULL;
+        SCOPED(model) *found = NULL;
         if (nt_sweep_prior_network(p, &known, &err) < 0 ||
             nt_sparse_model(&known, &found, &err) < 0)
             fail_msg("%s", err.text);
         s.exact = nt_shape_equal(found, truth);
         s.confidence = found->confidence;
-        nt_model_destroy(found);
         nt_sparse_fini(&known);
     }
     free(result);
@@ -140,8 +139,8 @@ TEST(test_wrong)
                                         "star:20"};
     enum { KINDS = 6 };
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
-        struct nt_network *n = made_machine(table[k]);
-        struct nt_model *truth = truth_of(n);
+        SCOPED(network) *n = made_machine(table[k]);
+        SCOPED(model) *truth = truth_of(n);
         unsigned sound[KINDS] = {0}, refuted[KINDS] = {0};
         size_t most[KINDS] = {0};
         for (uint64_t seed = 1; seed <= 30 * KINDS; seed++) {
@@ -161,7 +160,7 @@ TEST(test_wrong)
             if (kind == 4) /* another order of the same names */
                 for (uint32_t h = 0; h < n->hosts; h++)
                     stands[h] = (uint32_t)((h + 3) % n->hosts);
-            struct nt_belief *belief = belief_of(truth, stands);
+            SCOPED(belief) *belief = belief_of(truth, stands);
             if (kind == 5 && belief->levels > 1) /* some are not known */
                 for (size_t i = 0; i < n->hosts / 5; i++) {
                     size_t h = nt_rng_below(&rng, n->hosts);
@@ -176,14 +175,11 @@ TEST(test_wrong)
             sound[kind] += s.verdict == NT_SPARSE_SOUND;
             refuted[kind] += s.verdict != NT_SPARSE_SOUND;
             most[kind] = s.rounds > most[kind] ? s.rounds : most[kind];
-            nt_belief_destroy(belief);
             free(stands);
         }
         for (size_t i = 0; i < KINDS; i++)
             print_message("%s kind %zu: %u found, %u given up, at most %zu rounds\n", table[k], i,
                           sound[i], refuted[i], most[i]);
-        nt_model_destroy(truth);
-        nt_network_destroy(n);
     }
 }
 
@@ -194,9 +190,9 @@ TEST(test_other_network)
                                         "tree:12x2", "torus:24", "torus:4x6"};
     for (size_t k = 0; k < sizeof table / sizeof *table; k++)
         for (size_t i = 0; i < 5; i++) {
-            struct nt_network *n = made_machine(table[k]), *other = made_machine(table[i]);
-            struct nt_model *truth = truth_of(n), *others = truth_of(other);
-            struct nt_belief *belief = belief_of(others, NULL);
+            SCOPED(network) *n = made_machine(table[k]), *other = made_machine(table[i]);
+            SCOPED(model) *truth = truth_of(n), *others = truth_of(other);
+            SCOPED(belief) *belief = belief_of(others, NULL);
             unsigned wrong = 0;
             for (uint64_t seed = 1; seed <= 40; seed++) {
                 struct swept s = swept_from(
@@ -205,11 +201,6 @@ TEST(test_other_network)
                 wrong += s.verdict == NT_SPARSE_SOUND && !s.exact;
             }
             assert_int_equal(wrong, 0);
-            nt_belief_destroy(belief);
-            nt_model_destroy(truth);
-            nt_model_destroy(others);
-            nt_network_destroy(n);
-            nt_network_destroy(other);
         }
 }
 

@@ -29,10 +29,10 @@ static struct nt_samples *sampled(const struct nt_network *n, struct nt_measure_
 /* Every pair once, from both ends, no host twice in a round; as the matrix of measurements says. */
 TEST(test_samples)
 {
-    struct nt_network *n = made_network("tree:2x4");
+    SCOPED(network) *n = made_network("tree:2x4");
     struct nt_measure_noise noise = {.sd = 0.05, .missing = 0.2, .outliers = 0.1, .seed = 4};
-    struct nt_samples *s = sampled(n, noise, 0);
-    struct nt_matrix *m, *seen;
+    SCOPED(samples) *s = sampled(n, noise, 0);
+    SCOPED(matrix) *m, *seen;
     assert_int_equal(nt_measure_latencies(n, &noise, &m, NULL), 0);
     assert_int_equal(nt_samples_latency(s, 0, &seen, NULL, NULL), 0);
     assert_int_equal(s->rounds, 7);
@@ -48,10 +48,6 @@ TEST(test_samples)
         if (s->sample[k].round == s->sample[k - 2].round)
             assert_true(s->sample[k].a != s->sample[k - 2].a &&
                         s->sample[k].b != s->sample[k - 2].b);
-    nt_matrix_destroy(m);
-    nt_matrix_destroy(seen);
-    nt_samples_destroy(s);
-    nt_network_destroy(n);
 }
 
 /* solve(simulate(network)) is the network, and the text of the samples gives the same map. */
@@ -61,31 +57,28 @@ TEST(test_round_trip)
                                         "fattree:8,3", "chain:5x3",  "fattree:4,3", "star:2"};
     for (size_t k = 0; k < COUNT(specs); k++)
         for (uint64_t seed = 1; seed <= 3; seed++) {
-            struct nt_network *n = made_network(specs[k]);
+            SCOPED(network) *n = made_network(specs[k]);
             struct nt_samples *s =
                 sampled(n, (struct nt_measure_noise){.sd = 0.02, .seed = seed}, 0);
-            struct nt_model *truth;
-            struct nt_map *map;
+            SCOPED(model) *truth;
+            SCOPED(map) *map;
             assert_int_equal(nt_network_truth(n, &truth, NULL), 0);
             if (nt_solve_samples(s, NULL, NULL, &map, &err) < 0)
                 fail_msg("%s: %s", specs[k], err.text);
             if (!nt_shape_equal(map->model, truth))
                 fail_msg("%s, seed %u: another shape", specs[k], (unsigned)seed);
-            nt_map_destroy(map);
-            nt_model_destroy(truth);
             nt_samples_destroy(s);
-            nt_network_destroy(n);
         }
 }
 
 /* A map is a topology too: what is solved from a simulation of it is the same map again. */
 TEST(test_map_again)
 {
-    struct nt_network *n = made_network("tree:3x2x3"), *again;
+    SCOPED(network) *n = made_network("tree:3x2x3"), *again;
     struct nt_measure_noise noise = {.sd = 0.02, .host_spread = 0.05, .seed = 9};
     struct nt_samples *s;
     struct nt_map *map;
-    struct nt_model *truth;
+    SCOPED(model) *truth;
     assert_int_equal(nt_measure_apply_structure(&noise, n, NULL), 0);
     s = sampled(n, noise, 0);
     assert_int_equal(nt_solve_samples(s, NULL, NULL, &map, NULL), 0);
@@ -99,9 +92,6 @@ TEST(test_map_again)
     assert_true(nt_shape_equal(truth, map->model));
     nt_map_destroy(map);
     nt_samples_destroy(s);
-    nt_model_destroy(truth);
-    nt_network_destroy(again);
-    nt_network_destroy(n);
 }
 
 /* Flows of a round share: on a tree with one uplink for two leaves' traffic no flow gets more than
@@ -142,7 +132,7 @@ static double tick(void)
 TEST(test_sweep_all)
 {
     const struct nt_sweep_kind *all = &nt_sweep_kind_all;
-    struct nt_network *n = made_network("tree:2x2x4");
+    SCOPED(network) *n = made_network("tree:2x2x4");
     struct nt_measure_noise noise = {.sd = 0.02, .seed = 3};
     struct nt_sweep_run run;
     assert_int_equal(
@@ -158,7 +148,6 @@ TEST(test_sweep_all)
     assert_false(run.exact);
     assert_true(run.planning_s == 0);
     nt_model_destroy(run.model);
-    nt_network_destroy(n);
 }
 
 /* A planner that asks for what it should not, or for other things than latencies. */
@@ -220,7 +209,7 @@ static uint64_t no_bound(const struct nt_model *truth)
 TEST(test_orders)
 {
     const struct nt_sweep_kind kind = {"asker", create_asker, solve_asker, no_bound};
-    struct nt_network *n = made_network("tree:2x4");
+    SCOPED(network) *n = made_network("tree:2x4");
     struct nt_measure_noise noise = {0};
     struct nt_sweep_run run;
     uint32_t pairs[][2] = {{0, 4}, {1, 5}, {2, 6}};
@@ -246,12 +235,11 @@ TEST(test_orders)
     pairs[1][1] = 8;
     asker = (struct asker){.base.ops = &ASKING, .order = orders[0]};
     assert_int_equal(nt_sweep_simulate(&kind, n, &noise, NULL, &run, &err), -1);
-    nt_network_destroy(n);
 }
 
 TEST(test_bounds)
 {
-    struct nt_network *n = made_network("tree:16x16x16x16");
+    SCOPED(network) *n = made_network("tree:16x16x16x16");
     const struct nt_sweep_kind *all = &nt_sweep_kind_all;
     struct nt_measure_noise noise = {0};
     struct nt_sweep_run run;
@@ -259,7 +247,6 @@ TEST(test_bounds)
     assert_int_equal(nt_sweep_simulate(all, n, &noise, NULL, &run, &err), -1);
     assert_int_equal(err.kind, NT_ERR_INPUT);
     assert_int_equal(nt_samples_simulate(n, &noise, NULL, 0, &s, &err), -1);
-    nt_network_destroy(n);
 }
 
 RUN_TESTS

@@ -91,16 +91,14 @@ TEST(errors_of_host_links_are_right)
     for (uint64_t seed = 0; seed < RUNS; seed++) {
         struct nt_rng rng;
         nt_rng_init(&rng, seed);
-        struct nt_matrix *x = measure(&graphs[seed % 2 == 0 ? 0 : 3], 0.02, &rng);
-        struct nt_model *m = infer(x);
+        SCOPED(matrix) *x = measure(&graphs[seed % 2 == 0 ? 0 : 3], 0.02, &rng);
+        SCOPED(model) *m = infer(x);
         for (size_t k = 0; k < m->links; k++)
             if (m->link[k].a < m->hosts) {
                 double z = (m->link[k].latency_us - 0.6) / m->link[k].latency_se_us;
                 square += z * z;
                 count++;
             }
-        nt_model_destroy(m);
-        nt_matrix_destroy(x);
     }
     print_message("mean square of the standard score: %.2f\n", square / count);
     assert_above(square / count, 0.4);
@@ -114,8 +112,8 @@ TEST(graphs_of_switches_are_found)
         for (size_t s = 0; s < sizeof sds / sizeof *sds; s++) {
             struct nt_rng rng;
             nt_rng_init(&rng, 10 * k + s);
-            struct nt_matrix *x = measure(&graphs[k], sds[s], &rng);
-            struct nt_model *m = infer(x);
+            SCOPED(matrix) *x = measure(&graphs[k], sds[s], &rng);
+            SCOPED(model) *m = infer(x);
             size_t switches = 1;
             for (size_t d = 0; d < graphs[k].dimensions; d++)
                 switches *= graphs[k].size[d];
@@ -127,8 +125,6 @@ TEST(graphs_of_switches_are_found)
             for (size_t l = 0; l < m->links; l++)
                 if (m->link[l].a >= m->hosts)
                     assert_close(m->link[l].latency_us, 0.5, 0.02);
-            nt_model_destroy(m);
-            nt_matrix_destroy(x);
         }
 }
 
@@ -139,15 +135,12 @@ TEST(a_line_of_switches_is_a_tree)
     for (uint64_t seed = 0; seed < SEEDS; seed++) {
         struct nt_rng rng;
         nt_rng_init(&rng, seed);
-        struct nt_model *truth = known_chain(6, 5, 0.6, 0.3);
-        struct nt_matrix *x = known_measure(truth, &(struct known_noise){.sd = 0.02}, &rng);
-        struct nt_model *m = infer(x);
+        SCOPED(model) *truth = known_chain(6, 5, 0.6, 0.3);
+        SCOPED(matrix) *x = known_measure(truth, &(struct known_noise){.sd = 0.02}, &rng);
+        SCOPED(model) *m = infer(x);
         assert_int_equal(m->family, NT_FAMILY_TREE);
         found += known_same_shape(truth, m);
         assert_true(known_same_shape(truth, m) || m->confidence < 0.9);
-        nt_model_destroy(m);
-        nt_model_destroy(truth);
-        nt_matrix_destroy(x);
     }
     assert_true(found >= SEEDS - 1);
 }
@@ -163,12 +156,10 @@ TEST(trees_stay_trees)
                 ? known_balanced(3, (const size_t[]){2, 3, 1 + seed % 4},
                                  (const double[]){0.6, 0.3, 0.2})
                 : known_balanced(2, (const size_t[]){4, 2 + seed % 5}, (const double[]){0.6, 0.25});
-        struct nt_matrix *x = known_measure(truth, &(struct known_noise){.sd = 0.01}, &rng);
-        struct nt_model *m = infer(x);
+        SCOPED(matrix) *x = known_measure(truth, &(struct known_noise){.sd = 0.01}, &rng);
+        SCOPED(model) *m = infer(x);
         assert_true(m->family == NT_FAMILY_TREE || m->family == NT_FAMILY_STAR);
-        nt_model_destroy(m);
         nt_model_destroy(truth);
-        nt_matrix_destroy(x);
     }
 }
 
@@ -177,7 +168,7 @@ TEST(a_distant_host_has_a_long_link)
 {
     for (size_t n = 4; n <= 20; n += 4) {
         struct nt_rng rng;
-        struct nt_matrix *x;
+        SCOPED(matrix) *x;
         nt_rng_init(&rng, n);
         known_must(nt_matrix_create(n, NT_MATRIX_LATENCY_US, &x, &err), &err);
         for (size_t i = 0; i < n; i++)
@@ -186,12 +177,10 @@ TEST(a_distant_host_has_a_long_link)
                     nt_matrix_set(
                         x, i, j,
                         (float)((i == 1 || j == 1 ? 2 : 1) * (1 + 0.01 * nt_rng_normal(&rng))));
-        struct nt_model *m = infer(x);
+        SCOPED(model) *m = infer(x);
         assert_int_equal(m->family, NT_FAMILY_STAR);
         for (size_t k = 0; k < m->links; k++)
             assert_close(m->link[k].latency_us, m->link[k].a == 1 ? 1.5 : 0.5, 0.05);
-        nt_model_destroy(m);
-        nt_matrix_destroy(x);
     }
 }
 
@@ -207,11 +196,10 @@ TEST(a_host_with_a_slow_link_stays_in_its_leaf)
             truth->link[k].latency_us += truth->link[k].a == 3 ? 2.6 : 0;
         struct nt_matrix *x = known_measure(
             truth, &(struct known_noise){.sd = 0.01, .spread = 0.1, .in_order = true}, &rng);
-        struct nt_model *m = infer(x);
+        SCOPED(model) *m = infer(x);
         assert_true(known_same_shape(truth, m));
         for (size_t k = 0; k < m->links; k++)
             assert_close(m->link[k].latency_us, truth->link[k].latency_us, 0.05);
-        nt_model_destroy(m);
         nt_model_destroy(truth);
         nt_matrix_destroy(x);
     }
@@ -227,19 +215,17 @@ TEST(a_host_with_a_slow_link_stays_at_its_switch)
         for (uint64_t seed = 0; seed < SEEDS; seed++) {
             struct nt_rng rng;
             nt_rng_init(&rng, seed);
-            struct nt_matrix *x = measure(&slow[k], 0.01, &rng);
+            SCOPED(matrix) *x = measure(&slow[k], 0.01, &rng);
             for (size_t h = 0; h < x->n; h++)
                 if (h != HOST) {
                     nt_matrix_set(x, h, HOST, nt_matrix_get(x, h, HOST) + 1.25F);
                     nt_matrix_set(x, HOST, h, nt_matrix_get(x, HOST, h) + 1.25F);
                 }
-            struct nt_model *m = infer(x);
+            SCOPED(model) *m = infer(x);
             assert_int_equal(m->family, slow[k].family);
             assert_above(m->confidence, 0.9);
             hosts_are_attached(m, slow[k].hosts);
             host_is_named(m, HOST);
-            nt_model_destroy(m);
-            nt_matrix_destroy(x);
         }
 }
 
@@ -256,13 +242,11 @@ TEST(cycles_over_a_switch_without_hosts_are_found)
         struct truth_net net;
         nt_rng_init(&rng, seed);
         truth_graph_some(&g, TRUTH_SCATTERED, 7, 2, 12, 0.55, &rng, &net);
-        struct nt_matrix *x = truth_measure(&net, &noise, &rng);
-        struct nt_model *m = infer(x);
+        SCOPED(matrix) *x = truth_measure(&net, &noise, &rng);
+        SCOPED(model) *m = infer(x);
         bool same = truth_same_latencies(&net, m);
         found += same;
         assert_true(same || m->confidence < 0.9);
-        nt_model_destroy(m);
-        nt_matrix_destroy(x);
         truth_net_fini(&net);
     }
     print_message("%zu of %d found\n", found, 4 * SEEDS);
@@ -281,11 +265,9 @@ TEST(paths_are_sums_of_links)
         nt_rng_init(&rng, seed);
         truth_dragonfly(&g, 4, 3, 0.2, 0.46);
         truth_graph_whole(&g, 1, 0.55, &rng, &net);
-        struct nt_matrix *x = truth_measure(&net, &noise, &rng);
-        struct nt_model *m = infer(x);
+        SCOPED(matrix) *x = truth_measure(&net, &noise, &rng);
+        SCOPED(model) *m = infer(x);
         assert_true(truth_same_latencies(&net, m));
-        nt_model_destroy(m);
-        nt_matrix_destroy(x);
         truth_net_fini(&net);
     }
 }
@@ -298,8 +280,8 @@ TEST(readings_far_off_do_no_harm)
     enum { N = 8 };
     for (int what = 0; what < 2; what++) {
         size_t n = what == 0 ? 6 : N;
-        struct nt_matrix *d;
-        struct nt_model *m;
+        SCOPED(matrix) *d;
+        SCOPED(model) *m;
         must(nt_matrix_create(n, NT_MATRIX_LATENCY_US, &d, &err));
         for (size_t i = 0; i < n; i++)
             for (size_t j = 0; j < n; j++) {
@@ -311,8 +293,6 @@ TEST(readings_far_off_do_no_harm)
         must(nt_infer_latency(d, NULL, 1, &m, &err));
         for (size_t k = 0; k < m->links; k++)
             assert_true(!(m->link[k].latency_se_us > 100));
-        nt_model_destroy(m);
-        nt_matrix_destroy(d);
     }
 }
 

@@ -23,7 +23,7 @@ static struct nt_link *between(struct nt_model *m, uint32_t a, uint32_t b)
 /* Switches of known_tree: the top, the pods, the leaves. */
 TEST(a_switch_has_the_probability_of_its_link_upwards)
 {
-    struct nt_model *m = known_tree(2, 2, 2, false, false, 1);
+    SCOPED(model) *m = known_tree(2, 2, 2, false, false, 1);
     uint32_t top = (uint32_t)m->hosts;
     m->link[0].probability = 0.3; /* of a host: no switch's */
     between(m, top + 1, top)->probability = 0.7;
@@ -37,13 +37,12 @@ TEST(a_switch_has_the_probability_of_its_link_upwards)
     for (size_t s = 0; s < m->switches; s++)
         assert_close(support[s], expected[s], 1e-12);
     free(support);
-    nt_model_destroy(m);
 }
 
 /* A top that stands over one switch divides the hosts as that one does. */
 TEST(a_top_over_one_switch_is_as_sure_as_that)
 {
-    struct nt_model *m;
+    SCOPED(model) *m;
     must(nt_model_create(4, 2, 5, &m, &err));
     for (uint32_t h = 0; h < 4; h++)
         m->link[h] = (struct nt_link){.a = h, .b = h < 2 ? 4 : 5, .probability = 1};
@@ -53,12 +52,11 @@ TEST(a_top_over_one_switch_is_as_sure_as_that)
     assert_close(support[0], 0.8, 1e-12);
     assert_close(support[1], 0.8, 1e-12);
     free(support);
-    nt_model_destroy(m);
 }
 
 TEST(a_single_switch_is_sure)
 {
-    struct nt_model *m = known_tree(1, 1, 4, false, false, 1);
+    SCOPED(model) *m = known_tree(1, 1, 4, false, false, 1);
     m->switches = 1;
     m->links = 4;
     for (uint32_t k = 0; k < 4; k++)
@@ -66,12 +64,11 @@ TEST(a_single_switch_is_sure)
     double *support = support_of(m);
     assert_close(support[0], 1, 1e-12);
     free(support);
-    nt_model_destroy(m);
 }
 
 TEST(loops_strays_and_methods_without_confidence_state_none)
 {
-    struct nt_model *m = known_tree(1, 2, 2, false, false, 1);
+    SCOPED(model) *m = known_tree(1, 2, 2, false, false, 1);
     uint32_t top = (uint32_t)m->hosts;
     double *support;
     m->confidence = (double)NAN;
@@ -93,7 +90,6 @@ TEST(loops_strays_and_methods_without_confidence_state_none)
     for (size_t s = 0; s < m->switches; s++)
         assert_true(isnan(support[s]) == (s == 3));
     free(support);
-    nt_model_destroy(m);
 }
 
 RUN_TESTS

@@ -44,10 +44,9 @@ static struct nt_model *sweep(const struct rates_tree *tree, double switch_MBps)
 TEST(links_are_full_before_a_switch)
 {
     static const struct rates_tree star = {.tiers = 1, .fan = {HOSTS}, .host_MBps = HOST_MBPS};
-    struct nt_model *m = sweep(&star, INFINITY);
+    SCOPED(model) *m = sweep(&star, INFINITY);
     assert_true(m->throughput[0].at_least);
     assert_close(m->throughput[0].MBps / (HOSTS / 2 * HOST_MBPS), 1, 0.05);
-    nt_model_destroy(m);
 }
 
 /* Uplinks of half of their hosts: the top carries what a third of the leaves send. */
@@ -55,23 +54,21 @@ TEST(the_top_of_a_tree_carries_what_uplinks_bring)
 {
     static const struct rates_tree tree = {
         .tiers = 2, .fan = {6, 8}, .over = {2}, .host_MBps = HOST_MBPS};
-    struct nt_model *m = sweep(&tree, INFINITY);
+    SCOPED(model) *m = sweep(&tree, INFINITY);
     for (size_t s = 0; s < m->switches; s++) {
         double expected = m->tier[s] == 2 ? 3 * 4 * HOST_MBPS : 4 * HOST_MBPS;
         assert_true(m->throughput[s].at_least);
         if (fabs(m->throughput[s].MBps / expected - 1) > 0.1)
             fail_msg("switch %zu: %.0f, expected %.0f", s, m->throughput[s].MBps, expected);
     }
-    nt_model_destroy(m);
 }
 
 TEST(a_full_switch_is_a_value)
 {
     static const struct rates_tree star = {.tiers = 1, .fan = {HOSTS}, .host_MBps = HOST_MBPS};
-    struct nt_model *m = sweep(&star, 3 * HOST_MBPS);
+    SCOPED(model) *m = sweep(&star, 3 * HOST_MBPS);
     assert_false(m->throughput[0].at_least);
     assert_close(m->throughput[0].MBps / (3 * HOST_MBPS), 1, 0.05);
-    nt_model_destroy(m);
 }
 
 /* Whatever is slow or oversubscribed, no switch held anything back. */
@@ -84,10 +81,9 @@ TEST(switches_that_are_not_full_are_bounds)
         {.tiers = 3, .fan = {3, 3, 6}, .over = {2, 2}, .host_MBps = 100, .slow_hosts = 2},
     };
     for (size_t t = 0; t < sizeof trees / sizeof *trees; t++) {
-        struct nt_model *m = sweep(&trees[t], INFINITY);
+        SCOPED(model) *m = sweep(&trees[t], INFINITY);
         for (size_t s = 0; s < m->switches; s++)
             assert_true(m->throughput[s].at_least);
-        nt_model_destroy(m);
     }
 }
 
@@ -97,7 +93,7 @@ TEST(the_map_keeps_it)
         static const struct rates_tree tree = {
             .tiers = 2, .fan = {6, 8}, .over = {2}, .host_MBps = HOST_MBPS};
         struct nt_model *m = sweep(&tree, INFINITY);
-        struct nt_map *map, *again;
+        SCOPED(map) *map, *again;
         char name[48][8], *text, *second;
         const char *names[48];
         size_t bytes;
@@ -118,8 +114,6 @@ TEST(the_map_keeps_it)
         assert_int_equal(bounds, again->model->switches - (size_t)full);
         free(text);
         free(second);
-        nt_map_destroy(map);
-        nt_map_destroy(again);
     }
 }
 

@@ -91,7 +91,7 @@ TEST(a_known_network_is_found)
         struct known k;
         nt_rng_init(&rng, c + 1);
         draw(&k, size[c][0], size[c][1], 0.01, &rng);
-        struct nt_tiers *t = solve(&k);
+        SCOPED(tiers) *t = solve(&k);
         uint32_t leaves = k.leaf[k.hosts - 1] + 1, pods = k.pod[k.hosts - 1] + 1;
         assert_int_equal(t->groups, leaves + pods);
         assert_true(t->confidence > 0.9);
@@ -106,7 +106,6 @@ TEST(a_known_network_is_found)
         for (uint32_t i = 0; i < k.hosts; i++)
             assert_true(fabs(t->end_us[i] - k.end[i]) < 5 * t->end_error_us[i] + 0.002);
         assert_true(t->noise_us > 0.005 && t->noise_us < 0.03);
-        nt_tiers_destroy(t);
     }
 }
 
@@ -123,7 +122,7 @@ static void compare(const struct known *k, const uint32_t *name, double factor)
         other.value[k->count - 1 - v] = (struct nt_pair_value){
             .a = name[k->value[v].a], .b = name[k->value[v].b], .us = factor * k->value[v].us};
     }
-    struct nt_tiers *t = solve(k), *o = solve(&other);
+    SCOPED(tiers) *t = solve(k), *o = solve(&other);
     assert_int_equal(t->groups, o->groups);
     assert_near(t->confidence, o->confidence, 1e-6);
     for (uint32_t g = 0; g < t->groups; g++) {
@@ -135,8 +134,6 @@ static void compare(const struct known *k, const uint32_t *name, double factor)
         assert_near(t->group[g].support, o->group[h].support, 1e-6);
         assert_near(factor * t->group[g].length_us, o->group[h].length_us, 1e-6 * factor);
     }
-    nt_tiers_destroy(t);
-    nt_tiers_destroy(o);
 }
 
 TEST(names_order_and_unit_change_nothing)
@@ -167,10 +164,9 @@ TEST(missing_pairs_are_left_out)
             if (nt_rng_uniform(&rng) < 0.6)
                 k.value[kept++] = k.value[v];
         k.count = kept;
-        struct nt_tiers *t = solve(&k);
+        SCOPED(tiers) *t = solve(&k);
         for (uint32_t a = 0; a <= k.leaf[k.hosts - 1]; a++)
             assert_int_not_equal(group_of(t, k.leaf, a), NT_TIERS_NONE);
-        nt_tiers_destroy(t);
     }
 }
 
@@ -184,10 +180,9 @@ TEST(readings_that_are_too_high_are_outliers)
         if ((k.value[v].a == 1 && k.value[v].b == 2) || (k.value[v].a == 2 && k.value[v].b == 1) ||
             (k.value[v].a == 5 && k.value[v].b == 14) || (k.value[v].a == 14 && k.value[v].b == 5))
             k.value[v].us += 0.8;
-    struct nt_tiers *t = solve(&k);
+    SCOPED(tiers) *t = solve(&k);
     assert_int_equal(outliers_of(&k), 2);
     assert_int_equal(t->groups, 6);
-    nt_tiers_destroy(t);
 }
 
 TEST(readings_that_are_too_low_are_no_groups)
@@ -199,10 +194,9 @@ TEST(readings_that_are_too_low_are_no_groups)
     for (size_t v = 0; v < k.count; v++)
         if (k.value[v].a + 9 == k.value[v].b || k.value[v].b + 9 == k.value[v].a)
             k.value[v].us *= k.value[v].a % 5 == 0 && k.value[v].b % 5 == 4 ? 0.7 : 1;
-    struct nt_tiers *t = solve(&k);
+    SCOPED(tiers) *t = solve(&k);
     assert_int_equal(t->groups, 12);
     assert_true(outliers_of(&k) >= 3);
-    nt_tiers_destroy(t);
 }
 
 TEST(hosts_have_one_kind_of_ends_or_two)
@@ -242,13 +236,12 @@ TEST(a_ring_is_no_hierarchy)
             if (i != j)
                 k.value[k.count++] = (struct nt_pair_value){.a = i, .b = j, .us = us};
         }
-    struct nt_tiers *t = solve(&k);
+    SCOPED(tiers) *t = solve(&k);
     assert_true(t->hierarchy < 0.1);
     assert_true(t->confidence < 0.1);
     for (uint32_t a = 0; a < 4; a++) /* the switches are real */
         assert_int_not_equal(group_of(t, k.leaf, a), NT_TIERS_NONE);
     assert_int_equal(t->groups, 4);
-    nt_tiers_destroy(t);
 }
 
 TEST(the_step_of_a_timer_is_found)
@@ -315,9 +308,8 @@ TEST(few_hosts_are_one_switch)
         struct known k;
         nt_rng_init(&rng, 1);
         draw(&k, hosts, 1, 0.01, &rng);
-        struct nt_tiers *t = solve(&k);
+        SCOPED(tiers) *t = solve(&k);
         assert_int_equal(t->groups, 0);
-        nt_tiers_destroy(t);
     }
 }
 

@@ -255,7 +255,7 @@ TEST(leaves_are_blocks)
     static const char tree[] = "SwitchName=a Nodes=n[1-2]\nSwitchName=b Nodes=n3\n"
                                "SwitchName=c Switches=a,b\nSwitchName=d Nodes=n4\n"
                                "SwitchName=e Switches=c,d\n";
-    struct nt_map *map = read_conf(tree), *blocks, *again, *merged;
+    SCOPED(map) *map = read_conf(tree), *blocks, *again, *merged;
     struct nt_strbuf changes = {0};
     char *text;
     size_t bytes;
@@ -266,10 +266,6 @@ TEST(leaves_are_blocks)
     again = read_conf(text);
     assert_int_equal(nt_topology_merge(blocks, again, &merged, &changes, NULL, NULL), 0);
     assert_int_equal(changes.used, 0);
-    nt_map_destroy(merged);
-    nt_map_destroy(again);
-    nt_map_destroy(blocks);
-    nt_map_destroy(map);
     free(text);
 }
 
