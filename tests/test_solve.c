@@ -835,7 +835,7 @@ TEST(test_used)
                                                 n->hosts, &belief, NULL, NULL),
                              0);
             SCOPED(samples) *s = swept(n, belief, seed, &rounds);
-            SCOPED(samples) *t = swept(n, NULL, seed, &without);
+            nt_samples_destroy(swept(n, NULL, seed, &without));
             SCOPED(map) *map = prior_solved(s);
             assert_true(map->sweep.prior.used && map->sweep.prior.pairs_contradicted == 0);
             assert_true(nt_shape_equal(map->model, truth));
