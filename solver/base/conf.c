@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "conf.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "decimal.h"

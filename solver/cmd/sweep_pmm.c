@@ -2,7 +2,6 @@
 #include "sweep_pmm.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "estimate.h"

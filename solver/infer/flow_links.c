@@ -2,7 +2,6 @@
 #include "flow_links.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "memory.h"

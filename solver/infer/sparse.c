@@ -2,7 +2,6 @@
 #include "sparse.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "stats.h"

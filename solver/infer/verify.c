@@ -2,7 +2,6 @@
 #include "verify.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "memory.h"

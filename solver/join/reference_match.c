@@ -2,7 +2,6 @@
 #include "reference_match.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "distance.h"

@@ -2,7 +2,6 @@
 #include "score.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "noise_prior.h"

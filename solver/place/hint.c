@@ -2,7 +2,6 @@
 #include "hint.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "cost.h"

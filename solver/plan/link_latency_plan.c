@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "link_latency_plan.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "memory.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "csv_dialect.h"
 
-#include <stdint.h>
 #include <string.h>
 #include <strings.h>
 
