@@ -292,4 +292,13 @@ static inline bool known_same_shape(const struct nt_model *a, const struct nt_mo
     return true;
 }
 
+/* The model of the measurements x. */
+static inline struct nt_model *known_inferred(const struct nt_matrix *x, uint64_t seed)
+{
+    struct nt_model *m;
+    struct nt_err err;
+    known_must(nt_infer_latency(x, NULL, seed, &m, &err), &err);
+    return m;
+}
+
 #endif

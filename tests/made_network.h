@@ -32,6 +32,23 @@ static inline struct nt_network *made_network(const char *text)
     return made_with(text, &spec, NULL);
 }
 
+static inline struct nt_model *true_model(const struct nt_network *network)
+{
+    struct nt_model *m = NULL;
+    struct nt_err err = {0};
+    if (nt_network_truth(network, &m, &err) < 0)
+        fail_msg("%s", err.text);
+    return m;
+}
+
+static inline struct nt_model *made_truth(const char *text)
+{
+    struct nt_network *n = made_network(text);
+    struct nt_model *m = true_model(n);
+    nt_network_destroy(n);
+    return m;
+}
+
 /* Where there are switches, host links of 0.56 us and others of 0.11 us: two hosts of a switch
  * at 1.12 us, as on a real machine, and the next class 20 % above. */
 static inline struct nt_network *made_machine(const char *text)

@@ -4,20 +4,9 @@
 #include "asserts.h"
 #include "flow_schedule.h"
 #include "known_rates.h"
+#include "made_network.h"
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
-
-static struct nt_model *truth_of(const char *text)
-{
-    struct nt_spec spec;
-    struct nt_network *net = NULL;
-    struct nt_model *m = NULL;
-    if (nt_spec_parse(text, &spec, &err) < 0 || nt_network_build(&spec, NULL, &net, &err) < 0 ||
-        nt_network_truth(net, &m, &err) < 0)
-        fail_msg("%s: %s", text, err.text);
-    nt_network_destroy(net);
-    return m;
-}
 
 /* A random tree of switches with hosts anywhere on it, some hosts missing. */
 static struct nt_model *random_tree(uint64_t seed)
@@ -198,7 +187,7 @@ TEST(test_regular_trees)
 {
     for (size_t k = 0; k < COUNT(regular); k++) {
         struct watched w;
-        SCOPED(model) *m = truth_of(regular[k]);
+        SCOPED(model) *m = made_truth(regular[k]);
         watch(&w, m, NULL, 0, 1000);
         must_cover_hosts(&w);
         must_fill_links(&w, false);
@@ -229,7 +218,7 @@ TEST(test_fan_has_one_bottleneck)
     static const char *const specs[] = {"tree:3x4", "tree:4x4", "tree:6x4", "tree:3x4x6",
                                         "tree:9x4"};
     for (size_t k = 0; k < COUNT(specs); k++) {
-        SCOPED(model) *m = truth_of(specs[k]);
+        SCOPED(model) *m = made_truth(specs[k]);
         struct nt_rooted_tree *h;
         struct nt_fan f;
         struct nt_flow_schedule d;
@@ -270,7 +259,7 @@ TEST(test_direct_networks)
                                         "torus:7",   "fullmesh:6",  "ttorus:4x4:2"};
     for (size_t k = 0; k < COUNT(specs); k++) {
         struct watched w;
-        SCOPED(model) *m = truth_of(specs[k]);
+        SCOPED(model) *m = made_truth(specs[k]);
         unsigned *seen = calloc(2 * m->links + 1, sizeof *seen);
         SCOPED(planner) *planner;
         struct nt_order o;
@@ -314,7 +303,7 @@ TEST(test_links_on_cycles)
     for (size_t k = 0; k < COUNT(known); k++)
         for (int lost = 0; lost < 2; lost++) {
             struct watched w;
-            struct nt_model *m = truth_of(known[k].spec);
+            struct nt_model *m = made_truth(known[k].spec);
             bool *absent = calloc(m->hosts + 1, sizeof *absent);
             absent[0] = lost;
             watch(&w, m, absent, 0, 1000); /* as fast as alone: no link holds flows back */
@@ -334,7 +323,7 @@ TEST(test_links_on_cycles)
 
 TEST(test_lost_hosts_stay_away)
 {
-    SCOPED(model) *m = truth_of("tree:4x4");
+    SCOPED(model) *m = made_truth("tree:4x4");
     SCOPED(planner) *planner;
     struct nt_order o;
     assert_int_equal(nt_bandwidth_create(m, NULL, NULL, &planner, NULL), 0);
@@ -353,7 +342,7 @@ TEST(test_lost_hosts_stay_away)
 
 TEST(test_max_load)
 {
-    SCOPED(model) *m = truth_of("tree:4x8");
+    SCOPED(model) *m = made_truth("tree:4x8");
     struct watched w;
     watch(&w, m, NULL, 0.5, 1000);
     for (size_t k = 0; k < m->links; k++)
@@ -374,7 +363,7 @@ TEST(test_windows)
     static const struct {
         double rate_MBps, window_s;
     } table[] = {{12500, 0.01}, {1000, 0.01}, {100, 0.0839}, {23.5, 0.12}, {2, 0.262}, {0.5, 0.3}};
-    SCOPED(model) *m = truth_of("star:8");
+    SCOPED(model) *m = made_truth("star:8");
     for (size_t k = 0; k < COUNT(table); k++) {
         SCOPED(planner) *planner;
         struct nt_order o;
@@ -402,7 +391,7 @@ TEST(test_windows)
  * get alone, and every host is still measured. */
 TEST(test_crowded)
 {
-    SCOPED(model) *m = truth_of("tree:4x4");
+    SCOPED(model) *m = made_truth("tree:4x4");
     SCOPED(planner) *planner;
     struct nt_order o;
     struct nt_result r[32];
@@ -434,7 +423,7 @@ TEST(test_crowded)
 
 TEST(test_phases)
 {
-    SCOPED(model) *m = truth_of("tree:3x4");
+    SCOPED(model) *m = made_truth("tree:3x4");
     static const unsigned bit[] = {NT_BANDWIDTH_HOST_LINKS, NT_BANDWIDTH_TIERS,
                                    NT_BANDWIDTH_LADDER};
     static const char *const name[] = {"host-links", "tiers", "ladder"};
@@ -486,7 +475,7 @@ TEST(test_one_warm_up_is_enough)
 {
     static const unsigned phases[] = {NT_BANDWIDTH_HOST_LINKS, NT_BANDWIDTH_TIERS,
                                       NT_BANDWIDTH_LADDER};
-    SCOPED(model) *m = truth_of("tree:2x2x4");
+    SCOPED(model) *m = made_truth("tree:2x2x4");
     struct nt_bandwidth_state seen = {0};
     SCOPED(planner) *planner;
     double window_s = 0;
@@ -512,7 +501,7 @@ TEST(test_one_warm_up_is_enough)
  * must not take the ends of links for hosts. */
 TEST(test_one_host_left_of_each_leaf)
 {
-    SCOPED(model) *m = truth_of("tree:5x2");
+    SCOPED(model) *m = made_truth("tree:5x2");
     SCOPED(planner) *planner;
     struct nt_order o;
     bool absent[10] = {false};

@@ -7,6 +7,7 @@
 #include "infer.h"
 #include "known_rates.h"
 #include "known_tree.h"
+#include "made_network.h"
 #include "measure.h"
 #include "network.h"
 #include "reference_match.h"
@@ -33,18 +34,6 @@ static struct nt_map *named(struct nt_model *model)
     }
     must(nt_map_create(model, names, &map, &err));
     return map;
-}
-
-static struct nt_model *network_of(const char *spec_text)
-{
-    struct nt_spec spec;
-    struct nt_network *network;
-    struct nt_model *truth;
-    must(nt_spec_parse(spec_text, &spec, &err));
-    must(nt_network_build(&spec, NULL, &network, &err));
-    must(nt_network_truth(network, &truth, &err));
-    nt_network_destroy(network);
-    return truth;
 }
 
 /* What the inference makes of one noisy sweep over m; without (or UINT32_MAX) did not answer. */
@@ -150,7 +139,7 @@ static const char PODS[] = "tree:3x2x3";
 
 TEST(a_host_on_another_leaf_is_named)
 {
-    SCOPED(model) *healthy = network_of(PODS), *m = network_of(PODS);
+    SCOPED(model) *healthy = made_truth(PODS), *m = made_truth(PODS);
     plug(m, link_of(m, 1), switch_of(m, 1), switch_of(m, 9));
     SCOPED(map) *yesterday = sweep(healthy, 0.02, 1, UINT32_MAX), *today;
     today = sweep(m, 0.02, 2, UINT32_MAX);
@@ -161,7 +150,7 @@ TEST(a_host_on_another_leaf_is_named)
 
 TEST(a_host_that_leaves_a_pair_is_the_only_one_named)
 {
-    struct nt_model *healthy = network_of("tree:4x2"), *m = network_of("tree:4x2");
+    struct nt_model *healthy = made_truth("tree:4x2"), *m = made_truth("tree:4x2");
     plug(m, link_of(m, 0), switch_of(m, 0), switch_of(m, 4));
     SCOPED(map) *was = named(healthy), *is = named(m);
     static const char *const lines[] = {"host-moved      n1: "};
@@ -171,7 +160,7 @@ TEST(a_host_that_leaves_a_pair_is_the_only_one_named)
 /* The cables of two leaves in the wrong groups: all their hosts are where they should not be. */
 TEST(two_leaves_swapped_are_named)
 {
-    SCOPED(model) *healthy = network_of(PODS), *m = network_of(PODS);
+    SCOPED(model) *healthy = made_truth(PODS), *m = made_truth(PODS);
     uint32_t one = uplink_of(m, 0), two = uplink_of(m, 6);
     uint32_t leaf[2] = {switch_of(m, 0), switch_of(m, 6)}, pod[2];
     pod[0] = m->link[one].a == leaf[0] ? m->link[one].b : m->link[one].a;
@@ -197,7 +186,7 @@ TEST(two_leaves_swapped_are_named)
 TEST(a_slow_link_is_named)
 {
     for (int inner = 0; inner < 2; inner++) {
-        SCOPED(model) *healthy = network_of(PODS), *m = network_of(PODS);
+        SCOPED(model) *healthy = made_truth(PODS), *m = made_truth(PODS);
         uint32_t link = inner ? uplink_of(m, 3) : link_of(m, 4);
         m->link[link].latency_us *= 3;
         SCOPED(map) *yesterday = sweep(healthy, 0.02, 5, UINT32_MAX), *today;
@@ -212,7 +201,7 @@ TEST(a_slow_link_is_named)
 TEST(a_link_at_half_its_rate_is_named)
 {
     for (int way = 0; way < 4; way++) {
-        struct nt_model *m = network_of(PODS), *r = network_of(PODS);
+        struct nt_model *m = made_truth(PODS), *r = made_truth(PODS);
         uint32_t link = way < 2 ? uplink_of(m, 3) : link_of(m, 4);
         double *rate = way % 2 ? &m->link[link].bandwidth_back_MBps : &m->link[link].bandwidth_MBps;
         *rate /= 2;
@@ -234,7 +223,7 @@ TEST(a_link_at_half_its_rate_is_named)
 
 TEST(a_host_without_an_answer_is_named_and_nothing_else)
 {
-    SCOPED(model) *healthy = network_of("tree:4x2");
+    SCOPED(model) *healthy = made_truth("tree:4x2");
     SCOPED(map) *yesterday = sweep(healthy, 0.01, 7, UINT32_MAX);
     SCOPED(map) *today = sweep(healthy, 0.01, 8, 2);
     static const char *const lines[] = {"host-missing    n3: no answer"};
@@ -244,7 +233,7 @@ TEST(a_host_without_an_answer_is_named_and_nothing_else)
 
 TEST(hosts_of_another_machine_are_an_error)
 {
-    SCOPED(map) *map = named(network_of("star:3"));
+    SCOPED(map) *map = named(made_truth("star:3"));
     struct nt_map *r = read_dot("graph { x -- s; y -- s; z -- s }");
     struct nt_reference_match *a = NULL;
     assert_int_equal(nt_reference_match_create(map, r, 0.25, &a, &err), -1);
@@ -268,7 +257,7 @@ TEST(a_part_of_a_bigger_machine_is_the_same)
                                "SwitchName=p1 Switches=l[1-2]\nSwitchName=p2 Switches=l[3-4]\n"
                                "SwitchName=p3 Switches=l[5-6]\nSwitchName=p4 Switches=l7\n"
                                "SwitchName=top Switches=p[1-4]\n";
-    SCOPED(model) *m = network_of(PODS);
+    SCOPED(model) *m = made_truth(PODS);
     SCOPED(map) *map = sweep(m, 0.02, 9, UINT32_MAX), *r;
     must(nt_import_topology_conf("t", conf, strlen(conf), &r, &err));
     differ_by(map, r, NULL, 0);
@@ -318,7 +307,7 @@ TEST(a_finding_is_reported_where_no_figure_decides)
     };
     SCOPED(map) *r = read_dot(bare);
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
-        SCOPED(map) *map = named(network_of("tree:3x3"));
+        SCOPED(map) *map = named(made_truth("tree:3x3"));
         map->fault = calloc(1, sizeof *map->fault);
         assert_non_null(map->fault);
         map->faults = 1;
@@ -331,7 +320,7 @@ TEST(a_finding_is_reported_where_no_figure_decides)
         differ_by(map, map, NULL, 0);
         differ_by(map, r, &table[k].line, 1);
         /* an older map has figures of links, and not what is lost or a host's */
-        SCOPED(map) *older = named(network_of("tree:3x3"));
+        SCOPED(map) *older = named(made_truth("tree:3x3"));
         bool decided = table[k].kind == NT_FAULT_LINK_SLOW || table[k].kind == NT_FAULT_LINK_NARROW;
         differ_by(map, older, &table[k].line, decided ? 0 : 1);
     }
@@ -346,7 +335,7 @@ TEST(figures_that_differ_are_less_alike)
     } table[] = {{1, 1, 100}, {1.1, 0.9, 100}, {0.25, 1, 25},
                  {4, 1, 25},  {1, 2, 50},      {0.25, 2, 25}};
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
-        SCOPED(map) *was = named(network_of("tree:3x3")), *is = named(network_of("tree:3x3"));
+        SCOPED(map) *was = named(made_truth("tree:3x3")), *is = named(made_truth("tree:3x3"));
         for (size_t l = 0; l < is->model->links; l++) {
             is->model->link[l].latency_us *= table[k].us;
             is->model->link[l].bandwidth_MBps *= table[k].rate;
@@ -362,8 +351,8 @@ TEST(figures_that_differ_are_less_alike)
 /* Where one of the two has cycles between its switches, hosts still have neighbours. */
 TEST(cycles_of_switches_are_compared_by_neighbours)
 {
-    SCOPED(map) *was = named(network_of("dragonfly:3x3x2"));
-    struct nt_map *is = named(network_of("dragonfly:3x3x2"));
+    SCOPED(map) *was = named(made_truth("dragonfly:3x3x2"));
+    struct nt_map *is = named(made_truth("dragonfly:3x3x2"));
     differ_by(is, was, NULL, 0);
     struct nt_reference_match *a = held(is, was);
     assert_near(a->comparison->similarity_percent, 100);
@@ -372,7 +361,7 @@ TEST(cycles_of_switches_are_compared_by_neighbours)
     static const char *const lines[] = {"host-moved      n1: expected with n2, found with n9 n10"};
     differ_by(is, was, lines, 1);
     nt_map_destroy(is);
-    is = named(network_of("torus:3x6"));
+    is = named(made_truth("torus:3x6"));
     static const char *const kinds[] = {"switch-missing  switches: expected 9, found 0"};
     differ_by(is, was, kinds, 1);
     nt_map_destroy(is);
@@ -382,7 +371,7 @@ TEST(cycles_of_switches_are_compared_by_neighbours)
  * none explains it. */
 TEST(regrouped_hosts_have_little_in_common)
 {
-    SCOPED(map) *was = named(network_of("tree:4x4")), *is = named(network_of("tree:4x4"));
+    SCOPED(map) *was = named(made_truth("tree:4x4")), *is = named(made_truth("tree:4x4"));
     uint32_t leaf[4];
     for (uint32_t k = 0; k < 4; k++)
         leaf[k] = switch_of(was->model, 4 * k);
@@ -457,7 +446,7 @@ static struct nt_comparison *compared(const struct nt_model *found,
 /* Bufe 2014, section 3.3.3. Each pair of the star has two links of 0.5 us. */
 TEST(a_switch_and_a_full_mesh_are_the_same_if_no_pair_differs)
 {
-    SCOPED(model) *star = network_of("star:6"), *mesh = network_of("fullmesh:6");
+    SCOPED(model) *star = made_truth("star:6"), *mesh = made_truth("fullmesh:6");
     for (size_t h = 0; h < 6; h++)
         mesh->overhead_us[h] = 0;
     for (size_t k = 0; k < mesh->links; k++)
@@ -516,8 +505,8 @@ TEST(a_cycle_that_was_not_found_is_a_difference)
 /* A link on a cycle has no hosts below it: its two ends name it. */
 TEST(a_slow_link_on_a_cycle_is_named_by_its_ends)
 {
-    SCOPED(map) *was = named(network_of("ring:5,hosts=3"));
-    SCOPED(map) *is = named(network_of("ring:5,hosts=3"));
+    SCOPED(map) *was = named(made_truth("ring:5,hosts=3"));
+    SCOPED(map) *is = named(made_truth("ring:5,hosts=3"));
     uint32_t a = switch_of(is->model, 0), b = switch_of(is->model, 3);
     for (size_t k = 0; k < is->model->links; k++) {
         struct nt_link *l = &is->model->link[k];
@@ -534,7 +523,7 @@ TEST(a_missing_switch_makes_no_link_slow)
 {
     static const char *const lines[] = {
         "switch-missing  switch over n1 n2 n3 n4 n5 n6: expected there, found none"};
-    SCOPED(map) *was = named(network_of(PODS)), *is = named(network_of(PODS));
+    SCOPED(map) *was = named(made_truth(PODS)), *is = named(made_truth(PODS));
     uint32_t pod = switch_of(was->model, 0), top = 0;
     struct nt_link *up = &was->model->link[uplink_of(was->model, 0)];
     pod = up->a == pod ? up->b : up->a;
@@ -677,7 +666,7 @@ TEST(two_sweeps_of_one_network_are_the_same)
     enum { SPECS = sizeof specs / sizeof *specs };
     size_t differ = 0, pairs = draws(80, 200);
     for (uint64_t k = 0; k < pairs; k++) {
-        SCOPED(model) *m = network_of(specs[k % SPECS]);
+        SCOPED(model) *m = made_truth(specs[k % SPECS]);
         double sd = 0.01 + 0.04 * (double)(k / SPECS) / (double)(pairs / SPECS - 1);
         SCOPED(map) *first = sweep(m, sd, 1000 + 2 * k, UINT32_MAX);
         SCOPED(map) *second = sweep(m, sd, 1001 + 2 * k, UINT32_MAX);

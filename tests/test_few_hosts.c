@@ -4,13 +4,6 @@
 #include "job_groups.h"
 #include "job_network.h"
 
-static struct nt_model *infer(const struct nt_matrix *x)
-{
-    struct nt_model *m;
-    known_must(nt_infer_latency(x, NULL, 1, &m, &err), &err);
-    return m;
-}
-
 /* Trees without an inner vertex of two links, by their leaves: 1, 2, 3, 7, 13, 32 (series-reduced
  * trees, Cayley's count). */
 TEST(test_all_shapes)
@@ -46,7 +39,7 @@ static size_t wrong_of(const struct job_shape *shape, bool wide, size_t networks
         if (wide)
             draw_wide_lengths(network, &rng);
         SCOPED(matrix) *x = job_measure(network, &(struct job_noise){0}, &rng);
-        SCOPED(model) *m = infer(x);
+        SCOPED(model) *m = known_inferred(x, 1);
         job_groups_of(network, &truth);
         job_groups_of(m, &map);
         wrong += !job_groups_same(&truth, &map);
@@ -94,7 +87,7 @@ TEST(test_four_hosts)
     const uint32_t side[] = {1, 2};
     struct job_groups truth, map;
     SCOPED(matrix) *x = job_four();
-    SCOPED(model) *m = infer(x);
+    SCOPED(model) *m = known_inferred(x, 1);
     job_groups_init(&truth, 4);
     truth.tree = true;
     job_groups_add(&truth, side, 2, 100, 1);
@@ -117,7 +110,7 @@ TEST(test_misfit_is_not_sure)
             SCOPED(model) *network = job_few(&shape[s % shapes], false, &rng);
             struct job_noise noise = {.sd = 0.01 * (double)(s % 6)};
             SCOPED(matrix) *x = job_measure(network, &noise, &rng);
-            SCOPED(model) *m = infer(x);
+            SCOPED(model) *m = known_inferred(x, 1);
             if (m->rms_us > m->resolution_us && m->confidence >= 0.9)
                 fail_msg("%zu hosts, seed %zu: rms %.3f us over a resolution of %.3f, confidence "
                          "%.2f",
@@ -174,7 +167,7 @@ TEST(test_pairs_of_eight)
         nt_rng_init(&rng, s);
         SCOPED(model) *network = known_balanced(2, fan, us);
         SCOPED(matrix) *x = job_measure(network, &(struct job_noise){.sd = sd}, &rng);
-        SCOPED(model) *m = infer(x);
+        SCOPED(model) *m = known_inferred(x, 1);
         struct job_groups truth, map;
         job_groups_of(network, &truth);
         job_groups_of(m, &map);
@@ -220,7 +213,7 @@ static size_t sure_of_steps(double steps_a_us, size_t runs)
         SCOPED(matrix) *x = job_measure(network, &noise, &rng);
         for (size_t k = 0; k < four * four; k++)
             x->at[k] = (float)(round(steps_a_us * (double)x->at[k]) / steps_a_us);
-        SCOPED(model) *m = infer(x);
+        SCOPED(model) *m = known_inferred(x, 1);
         for (size_t k = 0; k < m->links; k++)
             sure += m->link[k].a >= four && m->link[k].probability >= 0.9;
     }

@@ -397,9 +397,7 @@ TEST(test_groups)
 static struct nt_model *truth_of(const char *topology)
 {
     struct nt_network *n = made_machine(topology);
-    struct nt_model *m;
-    if (nt_network_truth(n, &m, &err) < 0)
-        fail_msg("%s", err.text);
+    struct nt_model *m = true_model(n);
     nt_network_destroy(n);
     return m;
 }

@@ -47,13 +47,6 @@ TEST(test_families)
         }
 }
 
-static struct nt_model *infer(const struct nt_matrix *x)
-{
-    struct nt_model *m;
-    known_must(nt_infer_latency(x, NULL, 1, &m, &err), &err);
-    return m;
-}
-
 static struct nt_model *lattice(size_t c, double overhead_us, double hop_us)
 {
     return known_lattice(cases[c].dimensions, cases[c].size, cases[c].wraps, cases[c].twist,
@@ -88,7 +81,7 @@ TEST(test_hard)
                                                                       .outliers = hard[c].wrong,
                                                                       .missing = hard[c].missing},
                                                 &rng);
-            SCOPED(model) *m = infer(x);
+            SCOPED(model) *m = known_inferred(x, 1);
             exact += known_same_shape(truth, m) && m->family == cases[hard[c].net].family;
             nt_matrix_destroy(x);
         }
@@ -106,7 +99,7 @@ TEST(test_broken_link)
         SCOPED(model) *truth = known_lattice(2, (const size_t[]){8, 8}, true, 0, 0.5, 0.5);
         truth->link[seed * 10] = truth->link[--truth->links];
         SCOPED(matrix) *x = known_measure(truth, &(struct known_noise){.sd = 0.02}, &rng);
-        SCOPED(model) *m = infer(x);
+        SCOPED(model) *m = known_inferred(x, 1);
         assert_true(known_same_shape(truth, m));
         assert_int_equal(m->family, NT_FAMILY_IRREGULAR);
         assert_above(m->confidence, 0.8);
@@ -126,7 +119,7 @@ TEST(test_dragonflies)
         nt_rng_init(&rng, k);
         SCOPED(model) *truth = known_dragonfly(s[0], s[1], s[2], k % 2 == 0 ? 0.5 : 0.25);
         SCOPED(matrix) *x = known_measure(truth, &(struct known_noise){.sd = 0.02}, &rng);
-        SCOPED(model) *m = infer(x);
+        SCOPED(model) *m = known_inferred(x, 1);
         found += m->family == NT_FAMILY_DRAGONFLY;
         if (m->family == NT_FAMILY_DRAGONFLY) {
             assert_true(s[1] > 2 && m->dimension[0] == s[0] && m->dimension[1] == s[1] &&
@@ -155,7 +148,7 @@ TEST(test_confidence)
             nt_rng_init(&rng, seed);
             SCOPED(model) *truth = lattice(TORUS, 0.5, 0.5);
             SCOPED(matrix) *x = known_measure(truth, &(struct known_noise){.sd = sds[k]}, &rng);
-            SCOPED(model) *m = infer(x);
+            SCOPED(model) *m = known_inferred(x, 1);
             bool same = known_same_shape(truth, m) && m->family == NT_FAMILY_TORUS;
             right += same ? m->confidence / (double)networks : 0;
             wrong = !same && m->confidence > wrong ? m->confidence : wrong;
@@ -259,7 +252,7 @@ TEST(test_few_readings)
                                     .outliers = few[k].wrong,
                                     .missing = 1 - few[k].met / (double)(truth->hosts - 1)};
         SCOPED(matrix) *x = known_measure(truth, &noise, &rng);
-        SCOPED(model) *m = infer(x);
+        SCOPED(model) *m = known_inferred(x, 1);
         if (!known_same_shape(truth, m) && m->family != NT_FAMILY_UNDETERMINED)
             fail_msg("case %zu: %s, confidence %.3f", k, nt_family_name(m->family), m->confidence);
         nt_model_destroy(truth);

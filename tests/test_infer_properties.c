@@ -11,13 +11,6 @@
 #define FAN(...) ((const size_t[]){__VA_ARGS__})
 #define US(...) ((const double[]){__VA_ARGS__})
 
-static struct nt_model *infer(const struct nt_matrix *x)
-{
-    struct nt_model *m;
-    known_must(nt_infer_latency(x, NULL, 7, &m, &err), &err);
-    return m;
-}
-
 static size_t pick(struct nt_rng *rng, size_t low, size_t high)
 {
     return low + nt_rng_below(rng, high - low + 1);
@@ -102,7 +95,7 @@ TEST(test_relabelling)
             order[i] = i;
         nt_rng_shuffle(&rng, order, x->n);
         SCOPED(matrix) *y = changed(x, order, 1, SIZE_MAX, 0);
-        SCOPED(model) *a = infer(x), *b = infer(y);
+        SCOPED(model) *a = known_inferred(x, 7), *b = known_inferred(y, 7);
         assert_int_equal(a->switches, b->switches);
         assert_int_equal(a->links, b->links);
         assert_below(largest_difference(a, b, order, 1), 0.01 * (double)x->at[1]);
@@ -115,7 +108,7 @@ TEST(test_scaling)
         SCOPED(model) *truth;
         SCOPED(matrix) *x = measure(seed, 0.02, KINDS, &truth);
         SCOPED(matrix) *y = changed(x, NULL, 250, SIZE_MAX, 0);
-        SCOPED(model) *a = infer(x), *b = infer(y);
+        SCOPED(model) *a = known_inferred(x, 7), *b = known_inferred(y, 7);
         assert_true(known_same_shape(a, b));
         assert_below(largest_difference(a, b, NULL, 250), 1e-3 * (double)x->at[1]);
     }
@@ -137,7 +130,7 @@ TEST(test_longer_host_link)
         SCOPED(matrix) *x = measure(seed, 0.01, KINDS, &truth);
         float more = x->at[1]; /* in the scale of the network */
         SCOPED(matrix) *y = changed(x, NULL, 1, 3, more);
-        SCOPED(model) *a = infer(x), *b = infer(y);
+        SCOPED(model) *a = known_inferred(x, 7), *b = known_inferred(y, 7);
         assert_true(known_same_shape(a, b));
         for (size_t k = 0; k < a->links; k++) {
             const struct nt_link *is = &b->link[k], *was = &a->link[k];
@@ -158,9 +151,9 @@ TEST(test_round_trip)
     for (size_t seed = 0; seed < draws(24, 48); seed++) {
         SCOPED(model) *truth;
         struct nt_matrix *y, *x = measure(seed, 0.02, KINDS, &truth);
-        SCOPED(model) *a = infer(x);
+        SCOPED(model) *a = known_inferred(x, 7);
         known_must(nt_model_latencies(a, &y, &err), &err);
-        SCOPED(model) *b = infer(y);
+        SCOPED(model) *b = known_inferred(y, 7);
         assert_true(known_same_shape(a, b));
         assert_int_equal(a->family, b->family);
         assert_below(largest_difference(a, b, NULL, 1), 2e-3 * (double)x->at[1]);
@@ -179,7 +172,7 @@ TEST(test_noise_lowers_confidence)
         for (size_t seed = 0; seed < networks; seed++) {
             SCOPED(model) *truth;
             SCOPED(matrix) *x = measure(seed, sds[k], TREES, &truth);
-            SCOPED(model) *m = infer(x);
+            SCOPED(model) *m = known_inferred(x, 7);
             assert_at_least(m->confidence, 0);
             assert_at_most(m->confidence, 1);
             sum += m->confidence / (double)networks;
@@ -206,7 +199,7 @@ TEST(test_noise_hardly_splits)
             nt_rng_init(&rng, seed);
             SCOPED(model) *truth = known_balanced(1, &sizes[s], US(0.6));
             SCOPED(matrix) *x = known_measure(truth, &noise, &rng);
-            SCOPED(model) *m = infer(x);
+            SCOPED(model) *m = known_inferred(x, 7);
             double most = m->switches == 1 ? 0 : m->confidence;
             wrong += m->switches != 1 && noise.directions;
             split += m->switches > 1;
@@ -235,7 +228,7 @@ TEST(test_coarse_timer)
         SCOPED(model) *truth = known_balanced(1, &hosts, US(0.6));
         struct nt_matrix *x =
             known_measure(truth, &(struct known_noise){.sd = 0.02, .quantum = 0.1}, &rng);
-        SCOPED(model) *m = infer(x);
+        SCOPED(model) *m = known_inferred(x, 7);
         assert_int_equal(m->switches, 1);
         nt_matrix_destroy(x);
     }
@@ -252,7 +245,7 @@ TEST(test_much_noise)
         SCOPED(model) *truth = known_balanced(3, FAN(4, 4, 8), US(0.6, 0.25, 0.4));
         struct nt_matrix *x = known_measure(
             truth, &(struct known_noise){.sd = 0.14 * M_SQRT2, .directions = true}, &rng);
-        SCOPED(model) *m = infer(x);
+        SCOPED(model) *m = known_inferred(x, 7);
         exact += known_same_shape(truth, m);
         nt_matrix_destroy(x);
     }
@@ -263,7 +256,7 @@ TEST(test_same_bytes)
 {
     SCOPED(model) *truth;
     SCOPED(matrix) *x = measure(4, 0.08, KINDS, &truth);
-    SCOPED(model) *a = infer(x), *b = infer(x);
+    SCOPED(model) *a = known_inferred(x, 7), *b = known_inferred(x, 7);
     assert_true(known_same_shape(a, b));
     for (size_t k = 0; k < a->links; k++)
         assert_memory_equal(&a->link[k].latency_us, &b->link[k].latency_us, sizeof(double));
@@ -278,13 +271,13 @@ TEST(test_bad_values)
         known_must(nt_matrix_create(9, NT_MATRIX_LATENCY_US, &x, &err), &err);
         for (size_t k = 0; k < 81; k++)
             x->at[k] = bad[b];
-        struct nt_model *m = infer(x);
+        struct nt_model *m = known_inferred(x, 7);
         assert_int_equal(m->links, 0);
         assert_int_equal(m->family, NT_FAMILY_UNDETERMINED);
         nt_model_destroy(m);
         for (size_t k = 0; k < 81; k += 2)
             x->at[k] = (float)(1 + k % 7);
-        m = infer(x);
+        m = known_inferred(x, 7);
         nt_model_destroy(m);
         nt_matrix_destroy(x);
     }
@@ -302,7 +295,7 @@ TEST(test_errors_cover)
             nt_rng_init(&rng, 31 * seed + 5);
             SCOPED(model) *truth = known_balanced(3, FAN(3, 3, 4), US(0.6, 0.3, 0.4));
             SCOPED(matrix) *x = known_measure(truth, &noise[k], &rng);
-            SCOPED(model) *m = infer(x);
+            SCOPED(model) *m = known_inferred(x, 7);
             struct nt_faults_found found;
             known_must(nt_faults_find(m, false, &found, &err), &err);
             for (size_t l = 0; l < m->links && known_same_shape(truth, m); l++) {
@@ -329,7 +322,7 @@ TEST(test_values_beyond_measure)
         known_must(nt_matrix_create(4 + seed % 20, NT_MATRIX_LATENCY_US, &x, &err), &err);
         for (size_t k = 0; k < x->n * x->n; k++)
             x->at[k] = FLT_MAX * (float)nt_rng_uniform(&rng) / (k % 3 == 0 ? 1e30f : 1);
-        SCOPED(model) *m = infer(x);
+        SCOPED(model) *m = known_inferred(x, 7);
         for (size_t k = 0; k < m->links; k++)
             assert_true(isfinite(m->link[k].latency_us));
     }
@@ -344,7 +337,7 @@ TEST(test_fit_again)
     SCOPED(matrix) *x = known_measure(truth, &(struct known_noise){.sd = 0.01}, &rng);
     for (size_t i = 1; i < 28; i++)
         nt_matrix_set(x, i, i - 1, 9), nt_matrix_set(x, i - 1, i, 9);
-    SCOPED(model) *m = infer(x);
+    SCOPED(model) *m = known_inferred(x, 7);
     size_t off = m->pairs_off;
     assert_in_range(off, 20, 40);
     known_must(nt_infer_figures(x, 7, m, &err), &err);

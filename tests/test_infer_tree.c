@@ -6,13 +6,6 @@
 #define FAN(...) ((const size_t[]){__VA_ARGS__})
 #define US(...) ((const double[]){__VA_ARGS__})
 
-static struct nt_model *infer(const struct nt_matrix *x)
-{
-    struct nt_model *m;
-    known_must(nt_infer_latency(x, NULL, 1, &m, &err), &err);
-    return m;
-}
-
 static struct nt_model *shape(int k)
 {
     switch (k) {
@@ -51,7 +44,7 @@ TEST(test_shapes)
             nt_rng_init(&rng, s);
             struct nt_matrix *x =
                 known_measure(truth, &(struct known_noise){.sd = sds[s % 2]}, &rng);
-            SCOPED(model) *found = infer(x);
+            SCOPED(model) *found = known_inferred(x, 1);
             if (!known_same_shape(truth, found))
                 fail_msg("shape %d seed %zu: %zu switches, expected %zu", k, s, found->switches,
                          truth->switches);
@@ -67,7 +60,7 @@ TEST(test_few_hosts)
         for (size_t i = 0; i < n; i++)
             for (size_t j = 0; j < i; j++)
                 nt_matrix_set(x, i, j, 2.0f);
-        SCOPED(model) *m = infer(x);
+        SCOPED(model) *m = known_inferred(x, 1);
         assert_int_equal(m->hosts, n);
         assert_int_equal(m->switches, n > 0);
         assert_int_equal(m->links, n);
@@ -88,7 +81,7 @@ TEST(test_silent_host)
         nt_matrix_set(x, 5, j, NAN);
         nt_matrix_set(x, j, 5, -1);
     }
-    SCOPED(model) *m = infer(x);
+    SCOPED(model) *m = known_inferred(x, 1);
     assert_true(m->missing[5]);
     assert_int_equal(m->switches, truth->switches);
     assert_int_equal(m->links, truth->links - 1);
@@ -110,7 +103,7 @@ TEST(test_uneven)
             SCOPED(model) *truth = known_uneven(&rng);
             struct known_noise noise = {.sd = sds[c], .one_sided = true};
             SCOPED(matrix) *x = known_measure(truth, &noise, &rng);
-            SCOPED(model) *m = infer(x);
+            SCOPED(model) *m = known_inferred(x, 1);
             wrong += !known_same_shape(truth, m);
         }
         if (100 * wrong > wrong_most[c] * networks)
@@ -133,7 +126,7 @@ TEST(test_small_balanced)
                                               : known_balanced(3, FAN(2, 3, 4), US(100, 100, 200));
             struct known_noise noise = {.sd = 0.02, .one_sided = true};
             SCOPED(matrix) *x = known_measure(truth, &noise, &rng);
-            SCOPED(model) *m = infer(x);
+            SCOPED(model) *m = known_inferred(x, 1);
             wrong += !known_same_shape(truth, m);
             nt_model_destroy(truth);
         }

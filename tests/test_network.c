@@ -197,19 +197,10 @@ TEST(test_twist_balances)
     assert_in_range(worst_load("ttorus:8x4:4"), 21, 24); /* 84 hops a host over 4 arcs: 21 */
 }
 
-static struct nt_model *truth_of(const char *spec)
-{
-    struct nt_network *n = made_network(spec);
-    struct nt_model *t;
-    must(nt_network_truth(n, &t, &err));
-    nt_network_destroy(n);
-    return t;
-}
-
 TEST(test_truth)
 {
     for (size_t k = 0; k < COUNT(families); k++) {
-        SCOPED(model) *t = truth_of(families[k].spec);
+        SCOPED(model) *t = made_truth(families[k].spec);
         if (t->switches != families[k].true_switches || t->links != families[k].true_links)
             fail_msg("%s: the truth has %zu switches and %zu links", families[k].spec, t->switches,
                      t->links);
@@ -229,7 +220,7 @@ TEST(the_truth_names_families)
                 {"torus:4x4,hosts=2", NT_FAMILY_TORUS, 2},
                 {"ring:3,hosts=2", NT_FAMILY_IRREGULAR, 0}};
     for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
-        SCOPED(model) *t = truth_of(rows[k].spec);
+        SCOPED(model) *t = made_truth(rows[k].spec);
         assert_int_equal(t->family, rows[k].family);
         assert_int_equal(t->dimensions, rows[k].dimensions);
     }
@@ -254,7 +245,7 @@ TEST(test_truth_latencies)
 
 TEST(test_truth_rates)
 {
-    struct nt_model *t = truth_of("fattree:8,3"); /* 4 hosts a leaf, 16 a pod */
+    struct nt_model *t = made_truth("fattree:8,3"); /* 4 hosts a leaf, 16 a pod */
     size_t count[17] = {0};
     for (size_t k = 0; k < t->links; k++) {
         double times = t->link[k].bandwidth_MBps / 12500;
@@ -303,7 +294,7 @@ TEST(test_truth_of_idle_switches)
 /* Hosts that nothing joins are not hosts on a switch. */
 TEST(test_shape_apart)
 {
-    struct nt_model *star = truth_of("star:5"), *none;
+    struct nt_model *star = made_truth("star:5"), *none;
     assert_int_equal(nt_model_create(5, 0, 0, &none, NULL), 0);
     assert_false(nt_shape_equal(star, none));
     assert_false(nt_shape_equal(none, star));
@@ -319,7 +310,7 @@ TEST(test_shapes)
 {
     for (size_t i = 0; i < COUNT(families); i++)
         for (size_t j = 0; j < COUNT(families); j++) {
-            SCOPED(model) *a = truth_of(families[i].spec), *b = truth_of(families[j].spec);
+            SCOPED(model) *a = made_truth(families[i].spec), *b = made_truth(families[j].spec);
             const char *same[][2] = {{"tree:3x4", "tree:3x4x1"}, {"ttorus:8x4:0", "torus:8x4"}};
             bool expected = i == j;
             for (size_t k = 0; k < COUNT(same); k++)
@@ -349,7 +340,7 @@ TEST(test_shape_pairs)
         {"star:1", "hypercube:0", true},    {"dragonfly:1x3x2", "tree:3x2", false},
     };
     for (size_t k = 0; k < COUNT(pair); k++) {
-        SCOPED(model) *a = truth_of(pair[k].a), *b = truth_of(pair[k].b);
+        SCOPED(model) *a = made_truth(pair[k].a), *b = made_truth(pair[k].b);
         if (nt_shape_equal(a, b) != pair[k].equal || nt_shape_equal(b, a) != pair[k].equal)
             fail_msg("%s and %s: expected %d", pair[k].a, pair[k].b, pair[k].equal);
     }
@@ -357,7 +348,7 @@ TEST(test_shape_pairs)
 
 TEST(test_shape_counts)
 {
-    SCOPED(model) *found = truth_of("tree:4x3"), *truth = truth_of("tree:3x4");
+    SCOPED(model) *found = made_truth("tree:4x3"), *truth = made_truth("tree:3x4");
     struct nt_shape_difference d;
     assert_int_equal(nt_shape_compare(found, truth, &d, NULL), 0);
     assert_true(d.trees);

@@ -715,14 +715,6 @@ TEST(a_cut_record_tells_nothing_false)
 
 /* A campaign that starts from a prior: its rounds, its record, and the map of that. */
 
-static struct nt_model *truth_of(const struct nt_network *n)
-{
-    struct nt_model *m;
-    if (nt_network_truth(n, &m, &err) < 0)
-        fail_msg("%s", err.text);
-    return m;
-}
-
 static struct nt_samples *record_of(size_t hosts)
 {
     struct nt_samples *s;
@@ -820,7 +812,7 @@ TEST(test_used)
     static const char *const table[] = {"tree:4x4", "tree:2x8", "tree:2x3x4", "tree:8x8"};
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
         SCOPED(network) *n = made_machine(table[k]);
-        SCOPED(model) *truth = truth_of(n);
+        SCOPED(model) *truth = true_model(n);
         SCOPED(map) *wide;
         SCOPED(samples) *all = record_of(n->hosts);
         struct nt_model *copy;
@@ -852,7 +844,7 @@ TEST(test_used)
 TEST(test_refuted)
 {
     SCOPED(network) *n = made_machine("tree:4x4");
-    SCOPED(model) *truth = truth_of(n);
+    SCOPED(model) *truth = true_model(n);
     uint32_t stands[16];
     for (uint32_t h = 0; h < 16; h++)
         stands[h] = (h + 2) % 16;
@@ -872,7 +864,7 @@ TEST(test_refuted)
 TEST(test_lost_later)
 {
     SCOPED(network) *n = made_machine("tree:4x4");
-    SCOPED(model) *truth = truth_of(n);
+    SCOPED(model) *truth = true_model(n);
     SCOPED(belief) *belief = belief_of(truth, NULL);
     size_t rounds;
     SCOPED(samples) *s = swept(n, belief, 3, &rounds);
@@ -889,7 +881,7 @@ TEST(test_taken)
     static const char *const table[] = {"star:6", "tree:2x3", "tree:4x4", "tree:2x3x4", "tree:1x8"};
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
         SCOPED(network) *n = made_machine(table[k]);
-        struct nt_model *truth = truth_of(n), *copy;
+        struct nt_model *truth = true_model(n), *copy;
         SCOPED(samples) *s = record_of(n->hosts);
         SCOPED(matrix) *is, *was;
         SCOPED(map) *wide;

@@ -69,14 +69,6 @@ static struct swept swept_from(const struct nt_belief *belief, const struct nt_n
     return s;
 }
 
-static struct nt_model *truth_of(const struct nt_network *n)
-{
-    struct nt_model *m;
-    if (nt_network_truth(n, &m, &err) < 0)
-        fail_msg("%s", err.text);
-    return m;
-}
-
 static uint32_t *at_home(size_t hosts)
 {
     uint32_t *stands = calloc(hosts + 1, sizeof *stands);
@@ -101,7 +93,7 @@ TEST(test_right)
     };
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
         struct nt_network *n = made_machine(table[k].topology);
-        struct nt_model *truth = truth_of(n);
+        struct nt_model *truth = true_model(n);
         struct nt_belief *belief = belief_of(truth, NULL);
         unsigned open = 0;
         size_t most = 0;
@@ -140,7 +132,7 @@ TEST(test_wrong)
     enum { KINDS = 6 };
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
         SCOPED(network) *n = made_machine(table[k]);
-        SCOPED(model) *truth = truth_of(n);
+        SCOPED(model) *truth = true_model(n);
         unsigned sound[KINDS] = {0}, refuted[KINDS] = {0};
         size_t most[KINDS] = {0};
         for (uint64_t seed = 1; seed <= 30 * KINDS; seed++) {
@@ -191,7 +183,7 @@ TEST(test_other_network)
     for (size_t k = 0; k < sizeof table / sizeof *table; k++)
         for (size_t i = 0; i < 5; i++) {
             SCOPED(network) *n = made_machine(table[k]), *other = made_machine(table[i]);
-            SCOPED(model) *truth = truth_of(n), *others = truth_of(other);
+            SCOPED(model) *truth = true_model(n), *others = true_model(other);
             SCOPED(belief) *belief = belief_of(others, NULL);
             unsigned wrong = 0;
             for (uint64_t seed = 1; seed <= 40; seed++) {

@@ -46,13 +46,6 @@ static struct nt_matrix *measure(const struct graph *g, double sd, struct nt_rng
     return x;
 }
 
-static struct nt_model *infer(const struct nt_matrix *x)
-{
-    struct nt_model *m;
-    known_must(nt_infer_latency(x, NULL, 1, &m, &err), &err);
-    return m;
-}
-
 /* Each host is with those of its switch, and with no other. */
 static void hosts_are_attached(const struct nt_model *m, size_t hosts)
 {
@@ -113,7 +106,7 @@ TEST(graphs_of_switches_are_found)
             struct nt_rng rng;
             nt_rng_init(&rng, 10 * k + s);
             SCOPED(matrix) *x = measure(&graphs[k], sds[s], &rng);
-            SCOPED(model) *m = infer(x);
+            SCOPED(model) *m = known_inferred(x, 1);
             size_t switches = 1;
             for (size_t d = 0; d < graphs[k].dimensions; d++)
                 switches *= graphs[k].size[d];
@@ -137,7 +130,7 @@ TEST(a_line_of_switches_is_a_tree)
         nt_rng_init(&rng, seed);
         SCOPED(model) *truth = known_chain(6, 5, 0.6, 0.3);
         SCOPED(matrix) *x = known_measure(truth, &(struct known_noise){.sd = 0.02}, &rng);
-        SCOPED(model) *m = infer(x);
+        SCOPED(model) *m = known_inferred(x, 1);
         assert_int_equal(m->family, NT_FAMILY_TREE);
         found += known_same_shape(truth, m);
         assert_true(known_same_shape(truth, m) || m->confidence < 0.9);
@@ -157,7 +150,7 @@ TEST(trees_stay_trees)
                                  (const double[]){0.6, 0.3, 0.2})
                 : known_balanced(2, (const size_t[]){4, 2 + seed % 5}, (const double[]){0.6, 0.25});
         SCOPED(matrix) *x = known_measure(truth, &(struct known_noise){.sd = 0.01}, &rng);
-        SCOPED(model) *m = infer(x);
+        SCOPED(model) *m = known_inferred(x, 1);
         assert_true(m->family == NT_FAMILY_TREE || m->family == NT_FAMILY_STAR);
         nt_model_destroy(truth);
     }
@@ -177,7 +170,7 @@ TEST(a_distant_host_has_a_long_link)
                     nt_matrix_set(
                         x, i, j,
                         (float)((i == 1 || j == 1 ? 2 : 1) * (1 + 0.01 * nt_rng_normal(&rng))));
-        SCOPED(model) *m = infer(x);
+        SCOPED(model) *m = known_inferred(x, 1);
         assert_int_equal(m->family, NT_FAMILY_STAR);
         for (size_t k = 0; k < m->links; k++)
             assert_close(m->link[k].latency_us, m->link[k].a == 1 ? 1.5 : 0.5, 0.05);
@@ -196,7 +189,7 @@ TEST(a_host_with_a_slow_link_stays_in_its_leaf)
             truth->link[k].latency_us += truth->link[k].a == 3 ? 2.6 : 0;
         struct nt_matrix *x = known_measure(
             truth, &(struct known_noise){.sd = 0.01, .spread = 0.1, .in_order = true}, &rng);
-        SCOPED(model) *m = infer(x);
+        SCOPED(model) *m = known_inferred(x, 1);
         assert_true(known_same_shape(truth, m));
         for (size_t k = 0; k < m->links; k++)
             assert_close(m->link[k].latency_us, truth->link[k].latency_us, 0.05);
@@ -221,7 +214,7 @@ TEST(a_host_with_a_slow_link_stays_at_its_switch)
                     nt_matrix_set(x, h, HOST, nt_matrix_get(x, h, HOST) + 1.25F);
                     nt_matrix_set(x, HOST, h, nt_matrix_get(x, HOST, h) + 1.25F);
                 }
-            SCOPED(model) *m = infer(x);
+            SCOPED(model) *m = known_inferred(x, 1);
             assert_int_equal(m->family, slow[k].family);
             assert_above(m->confidence, 0.9);
             hosts_are_attached(m, slow[k].hosts);
@@ -243,7 +236,7 @@ TEST(cycles_over_a_switch_without_hosts_are_found)
         nt_rng_init(&rng, seed);
         truth_graph_some(&g, TRUTH_SCATTERED, 7, 2, 12, 0.55, &rng, &net);
         SCOPED(matrix) *x = truth_measure(&net, &noise, &rng);
-        SCOPED(model) *m = infer(x);
+        SCOPED(model) *m = known_inferred(x, 1);
         bool same = truth_same_latencies(&net, m);
         found += same;
         assert_true(same || m->confidence < 0.9);
@@ -266,7 +259,7 @@ TEST(paths_are_sums_of_links)
         truth_dragonfly(&g, 4, 3, 0.2, 0.46);
         truth_graph_whole(&g, 1, 0.55, &rng, &net);
         SCOPED(matrix) *x = truth_measure(&net, &noise, &rng);
-        SCOPED(model) *m = infer(x);
+        SCOPED(model) *m = known_inferred(x, 1);
         assert_true(truth_same_latencies(&net, m));
         truth_net_fini(&net);
     }
