@@ -283,11 +283,12 @@ TEST(two_hosts_alone_try_again_before_one_is_lost)
 TEST(nobody_is_probed_when_the_time_is_over)
 {
     struct made_up m;
-    SCOPED(membership) *membership = made_up_begin(&m, 5);
+    struct nt_membership *membership = made_up_begin(&m, 5);
     m.over = m.down[2] = true;
     flows_fail(&m);
     assert_int_equal(m.lost, 0);
     assert_int_equal(m.probes, 0);
+    nt_membership_destroy(membership);
 }
 
 RUN_TESTS
