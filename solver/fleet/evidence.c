@@ -203,7 +203,7 @@ size_t nt_user_medians(struct nt_user_value *v, size_t n, float *median)
  * align two groups of jobs, because their median may be that of one disturbed pair. Each group is
  * aligned by itself, and the offsets of its jobs are around 0. */
 
-enum { TURNS_MAX = 60 };
+enum { TURNS_MAX = 60, TWICE = 2 };
 
 static const float STILL = 1e-5F; /* stop if no offset changes by more */
 
@@ -218,7 +218,8 @@ struct shared {
     uint32_t *order;  /* jobs that share pairs, in the order of estimation */
     size_t ordered;
     float *scratch;
-    struct nt_user_value *values; /* scratch, by entry or job */
+    struct nt_user_value *values; /* scratch, by entry or job, as weighted */
+    struct nt_weighted *weighted;
 };
 
 static int shared_init(const struct nt_evidence *e, struct shared *s, struct nt_arena *memory,
@@ -233,6 +234,7 @@ static int shared_init(const struct nt_evidence *e, struct shared *s, struct nt_
     s->order = nt_arena_array(memory, e->jobs + 1, sizeof *s->order);
     s->scratch = nt_arena_array(memory, most + 1, sizeof *s->scratch);
     s->values = nt_arena_array(memory, most + 1, sizeof *s->values);
+    s->weighted = nt_arena_array(memory, e->entries + 1, sizeof *s->weighted);
     if (nt_arena_check(memory, err) < 0)
         return -1;
     for (size_t k = 0, end; k < e->entries; k = end) {
@@ -372,6 +374,22 @@ static int estimate_jobs(const struct nt_evidence *e, struct shared *s, struct n
 
 /* ---- turns ---- */
 
+/* Returns the median of values[n], in which the readings of one user weigh no more than two: few
+ * readings keep their median, and many of one user do not outvote two others. Reorders. */
+static float median_of_pair(struct shared *s, size_t n)
+{
+    struct nt_user_value *v = s->values;
+    if (n > TWICE)
+        qsort(v, n, sizeof *v, compare_values);
+    for (size_t k = 0, end; k < n; k = end) {
+        for (end = k; end < n && v[end].user == v[k].user; end++)
+            s->weighted[end].value = v[end].value;
+        for (size_t i = k; i < end; i++)
+            s->weighted[i].weight = end - k > TWICE ? (float)TWICE / (float)(end - k) : 1;
+    }
+    return nt_stats_weighted_median(s->weighted, n);
+}
+
 static void settle_pairs(const struct nt_evidence *e, struct shared *s)
 {
     for (size_t i = 0, end; i < s->entries; i = end) {
@@ -382,8 +400,7 @@ static void settle_pairs(const struct nt_evidence *e, struct shared *s)
             s->values[n++] = (struct nt_user_value){e->job[one->job].user,
                                                     logf(one->lowest_us) - s->offset[one->job]};
         }
-        size_t users = nt_user_medians(s->values, n, s->scratch);
-        float middle = nt_stats_median(s->scratch, users);
+        float middle = median_of_pair(s, n);
         for (size_t k = i; k < end; k++)
             s->pair_ln[s->entry[k]] = middle;
     }
