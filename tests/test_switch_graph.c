@@ -138,6 +138,33 @@ TEST(a_line_of_switches_is_a_tree)
     assert_true(found >= SEEDS - 1);
 }
 
+/* A chain of more switches than tiers have, up and down: its hosts' links are compared. */
+TEST(a_slow_host_of_a_chain_is_named)
+{
+    enum { HOST = 9 };
+    int found = 0;
+    for (uint64_t seed = 0; seed < 2 * SEEDS; seed++) {
+        struct nt_rng rng;
+        bool slow = seed % 2 == 1;
+        nt_rng_init(&rng, seed);
+        struct nt_model *truth = known_chain(8, 4, 0.5, 0.25);
+        for (size_t k = 0; k < truth->links; k++)
+            truth->link[k].latency_us += slow && truth->link[k].a == HOST ? 1 : 0;
+        struct nt_matrix *x =
+            known_measure(truth, &(struct known_noise){.sd = 0.01, .in_order = true}, &rng);
+        struct nt_model *m = infer(x);
+        bool same = known_same_shape(truth, m);
+        found += same;
+        if (same)
+            host_is_named(m, slow ? HOST : UINT32_MAX);
+        nt_model_destroy(m);
+        nt_model_destroy(truth);
+        nt_matrix_destroy(x);
+    }
+    print_message("%d of %d found\n", found, 2 * SEEDS);
+    assert_at_least(found, SEEDS);
+}
+
 /* Trees of any depth are no graphs, however few their hosts are. */
 TEST(trees_stay_trees)
 {

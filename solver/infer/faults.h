@@ -86,7 +86,9 @@ double nt_fault_probability(double worse, double sd, double df);
  * several cables. It leads from a switch of one tier down to a switch of any lower tier, or to a
  * host. At most one link of the tree goes up to the highest switch of the job and down again. Which
  * switch or link is the highest is unknown; the sum over all cases makes the result independent of
- * the model's root. A link with a fault (share NT_FAULT_PRIOR) is longer by a factor, in nine of
+ * the model's root. A tree with more switches in a row than these tiers have, up and down, is a
+ * chain: as in graphs, its hosts' links are compared with each other, and so are its links between
+ * switches. A link with a fault (share NT_FAULT_PRIOR) is longer by a factor, in nine of
  * ten cases up to 8, or narrower in one direction or both, rarely longer and narrower. A narrow
  * link may delay a ping by the bytes of its frame. All other deviations have Student's distribution
  * with an estimated scale.

@@ -911,8 +911,7 @@ static void set_first_rate(const struct work *w, struct fit *f, double *room)
                 room[n++] = log(w->edge[k].rate[way]);
     qsort(room, n, sizeof *room, nt_compare_doubles);
     f->rate[0] = n > 0 ? room[n - 1 - n / 4] : 0;
-    f->rate_spread = NT_FAULT_PRIOR_SPREAD * NT_FAULT_PRIOR_SPREAD;
-    f->spread = f->rate_spread;
+    f->spread = f->rate_spread = NT_FAULT_PRIOR_SPREAD * NT_FAULT_PRIOR_SPREAD;
 }
 
 /* ---- search ----------------------------------------------------------------------------------*/
@@ -1222,7 +1221,7 @@ static void make_tree(struct work *w, const struct nt_model *m, const struct nt_
     }
 }
 
-/* For a network that is not a tree: links of hosts, or links between switches, as if all were at
+/* For a network without tiers: links of hosts, or links between switches, as if all were at
  * one switch. */
 static void make_class(struct work *w, const struct nt_model *m, bool hosts)
 {
@@ -1237,6 +1236,18 @@ static void make_class(struct work *w, const struct nt_model *m, bool hosts)
     }
 }
 
+/* More switches are in a row than up and down all tiers. height: per vertex, of room. */
+static bool is_chain(const struct nt_rooted_tree *r, uint32_t *height)
+{
+    uint32_t most = 0;
+    for (size_t k = r->reached; k-- > 1;) {
+        uint32_t v = r->order[k], up = r->parent[v], own = v < r->hosts ? 0 : height[v] + 1;
+        most = height[up] + own + 1 > most ? height[up] + own + 1 : most;
+        height[up] = own > height[up] ? own : height[up];
+    }
+    return most >= 2 * TIERS;
+}
+
 /* ---- the search -------------------------------------------------------------------------- */
 
 struct answer {
@@ -1245,20 +1256,14 @@ struct answer {
     size_t *populations;
 };
 
-static size_t host_count(const struct work *w, size_t population)
-{
-    size_t n = 0;
-    for (size_t k = 0; k < w->edges; k++)
-        n += w->edge[k].child == NONE && w->belongs[k][population] > 0.5;
-    return n;
-}
-
 /* Populations of the best fit with two hosts or more, largest first. */
 static void list_populations(const struct work *w, const struct fit *f, const struct answer *to)
 {
     size_t order[POPS], count[POPS], n = 0;
     for (size_t p = 0; p < f->pops; p++) {
-        size_t hosts = host_count(w, p), at = n;
+        size_t hosts = 0, at = n;
+        for (size_t k = 0; k < w->edges; k++)
+            hosts += w->edge[k].child == NONE && w->belongs[k][p] > 0.5;
         if (hosts < 2)
             continue;
         for (; at > 0 && count[order[at - 1]] < hosts; at--)
@@ -1280,8 +1285,7 @@ static void list_populations(const struct work *w, const struct fit *f, const st
     }
 }
 
-/* Evaluates a fit for the mean. A host in a population of its own is odd, with a fault or without.
- */
+/* Evaluates a fit for the mean. A host in a population of its own is odd, faulty or not. */
 static void add_to_mean(struct work *w, struct fit *f)
 {
     memset(w->belongs, 0, w->edges * sizeof *w->belongs);
@@ -1425,13 +1429,8 @@ static void refine_with_all(struct work *w, struct beam *beam)
     refine_all(w, &beam[0], &beam[2], rounds);
 }
 
-/* Whether more links than by chance look faulty that the sample did not show. */
-static bool is_unexplained(const struct work *w, const struct beam *all)
-{
-    return all->n > 0 && all->fit[0].faults > 1 + NT_FAULT_PRIOR / 10 * (double)w->edges;
-}
-
-/* Large networks: from a sample first, a bound of the time. */
+/* Large networks: from a sample first, a bound of the time. It is searched again if more links than
+ * by chance look faulty that it did not show. */
 static int find_verdicts(struct work *w, const struct answer *to, struct nt_arena *memory,
                          struct nt_err *err)
 {
@@ -1455,7 +1454,8 @@ static int find_verdicts(struct work *w, const struct answer *to, struct nt_aren
             search(&sample, &beam[0], &beam[1], &beam[2]);
             refine_with_all(w, beam);
             sample.thorough = !sample.thorough;
-        } while (sample.thorough && sample.short_cut && is_unexplained(w, &beam[2]));
+        } while (sample.thorough && sample.short_cut && beam[2].n > 0 &&
+                 beam[2].fit[0].faults > 1 + NT_FAULT_PRIOR / 10 * (double)w->edges);
     }
     if (beam[2].n > 0)
         average(w, &beam[2], to);
@@ -1478,7 +1478,7 @@ int nt_sound_links(const struct nt_model *model, struct nt_link_verdict *verdict
     if (nt_arena_check(&memory, err) != 0 || nt_rooted_tree_create(model, &r, err) != 0)
         return -1;
     int rc = 0;
-    if (r->tree && r->reached == model->links + 1) {
+    if (r->tree && r->reached == model->links + 1 && !is_chain(r, node)) {
         w.rooted = true;
         make_tree(&w, model, r, node);
         rc = find_verdicts(&w, &to, &memory, err);
@@ -1487,8 +1487,7 @@ int nt_sound_links(const struct nt_model *model, struct nt_link_verdict *verdict
         size_t others = 0;
         make_class(&w, model, hosts == 1);
         w.rates = false;
-        if (hosts == 0)
-            to.populations = &others;
+        to.populations = hosts == 1 ? populations : &others;
         rc = find_verdicts(&w, &to, &memory, err);
     }
     nt_rooted_tree_destroy(r);
