@@ -14,5 +14,5 @@ exec srun --nodes="$NODES" --ntasks="$NODES" --ntasks-per-node=1 --nodelist="$OR
     --container-image="${IMAGE:?an image of enroot}" --container-mounts="$mounts" \
     --container-workdir="$PWD" bash -c '
     rank=$(tr , "\n" <<<"$ORDER" | grep -nxF "$SLURMD_NODENAME" | cut -d: -f1)
-    exec "${TORCHRUN:-torchrun}" --nnodes="$NODES" --nproc-per-node="${GPUS:-8}" \
-        --node-rank="$((rank - 1))" --master-addr="$MASTER" --master-port="${PORT:-29500}" "$@"' torchrun "$@"
+    exec "${TORCHRUN:-torchrun}" --nnodes="$NODES" --nproc_per_node="${GPUS:-8}" \
+        --node_rank="$((rank - 1))" --master_addr="$MASTER" --master_port="${PORT:-29500}" "$@"' torchrun "$@"

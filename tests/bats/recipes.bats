@@ -111,9 +111,9 @@ finds_no_fault() {
     assert_equal "hosts" "$(wc -l <<<"$out")" 4
     assert_equal "node ranks" "$(grep -o 'node-rank=[0-9]*' <<<"$out" | sort | xargs)" \
         "node-rank=0 node-rank=1 node-rank=2 node-rank=3"
-    master=$(sed -n 's/^\([^ ]*\) .*--node-rank=0 .*/\1/p' <<<"$out")
+    master=$(sed -n 's/^\([^ ]*\) .*--node_rank=0 .*/\1/p' <<<"$out")
     assert_equal "master" "$(grep -o 'master-addr=[^ ]*' <<<"$out" | sort -u)" "master-addr=$master"
-    assert_equal "the rest" "$(grep -c -- '--nnodes=4 --nproc-per-node=2 .* train.py --epochs 3$' <<<"$out")" 4
+    assert_equal "the rest" "$(grep -c -- '--nnodes=4 --nproc_per_node=2 .* train.py --epochs 3$' <<<"$out")" 4
 }
 
 # bats test_tags=full

@@ -7,13 +7,13 @@ srun_hostfile() { SLURM_HOSTFILE=$NETTOPO_HOSTFILE MASTER_ADDR=$FIRST srun --dis
 master_of_order() { MASTER_ADDR=${NETTOPO_NODE_ORDER%%,*} srun rank.py; }
 torchrun_static() { TORCHRUN=torchrun GPUS=2 examples/torchrun.sh rank.py; }
 torchrun_c10d() {
-    srun torchrun --nnodes="$SLURM_NNODES" --nproc-per-node=2 --rdzv-backend=c10d \
-        --rdzv-endpoint="$FIRST:$MASTER_PORT" rank.py
+    srun torchrun --nnodes="$SLURM_NNODES" --nproc_per_node=2 --rdzv_backend=c10d \
+        --rdzv_endpoint="$FIRST:$MASTER_PORT" rank.py
 }
 torchrun_hint() {
     nettopo hint --pattern ring --format torchrun >order.$SLURM_JOB_ID
-    srun bash -c 'torchrun --nnodes="$SLURM_NNODES" --master-addr="$0" --master-port="$MASTER_PORT" \
-        --node-rank="$(awk -v h="$SLURMD_NODENAME" "\$1 == h {print \$2}" "order.$SLURM_JOB_ID")" rank.py' "$FIRST"
+    srun bash -c 'torchrun --nnodes="$SLURM_NNODES" --master_addr="$0" --master_port="$MASTER_PORT" \
+        --node_rank="$(awk -v h="$SLURMD_NODENAME" "\$1 == h {print \$2}" "order.$SLURM_JOB_ID")" rank.py' "$FIRST"
 }
 mpirun_rankfile() { MASTER_ADDR=$FIRST mpirun -x MASTER_ADDR -x MASTER_PORT --rankfile "$NETTOPO_RANKFILE" rank.py; }
 mpi_example() { MASTER_ADDR=$FIRST examples/mpi.sh -x MASTER_ADDR -x MASTER_PORT rank.py; }
