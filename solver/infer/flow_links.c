@@ -18,6 +18,8 @@ struct channel {
     double loaded;       /* the least that the same flows had in another round; NaN */
     bool certified;      /* was a bottleneck */
     bool alone;          /* certified, and the only possible bottleneck */
+    double relative;     /* of a host's link, MB/s: see find_relative */
+    bool slower;         /* a round shows it slower than others */
     unsigned odd;        /* rounds in which much of it was not explained */
 };
 
@@ -25,8 +27,10 @@ struct flows {
     struct nt_model *model; /* the copy that is being filled */
     struct nt_rooted_tree *rooted;
     struct nt_unique_paths *paths; /* NULL: it is a tree, or has none */
-    struct channel *channel;       /* 2 * links of them */
-    double noise;                  /* sd of a flow's rate, relative */
+    const struct nt_flow_round *round;
+    size_t rounds;
+    struct channel *channel; /* 2 * links of them */
+    double noise;            /* sd of a flow's rate, relative */
 };
 
 /* A link this full is a flow's bottleneck. If one is nearly full, or a host's link nearly reached,
@@ -517,7 +521,70 @@ static double usual_slope(struct view *v, uint32_t height)
 static bool is_narrow(const struct channel *link, double least)
 {
     double agree = link->most < far_below * least ? agreement_far : agreement;
-    return link->alone && link->value < least && link->second >= agree * link->most;
+    return link->alone && fmax(link->value, link->relative) < least &&
+           link->second >= agree * link->most;
+}
+
+/* The rate of a flow that shares no link between switches with another; else 0. ends: the channels
+ * of its hosts. */
+static double rate_alone(const struct pass *p, const struct nt_measured_flow *f,
+                         struct channel *ends[2])
+{
+    size_t n = find_path(p, f), shared = n == 0;
+    for (size_t i = 1; i + 1 < n; i++)
+        shared += p->tally[p->path[i]].flows > 1;
+    for (size_t e = 0; e < 2 && shared == 0; e++)
+        ends[e] = &p->work->channel[p->path[e * (n - 1)]];
+    return shared == 0 ? rate_of(f) : 0;
+}
+
+/* Visits each host's flow near its best rate, relative to the fastest other flow of its round if
+ * that had less than is usual: the least of these rates, then the most of them. The latter only
+ * counts others whose links are not slower themselves. */
+static void compare_round(struct view *v, struct pass *p, const struct nt_flow_round *r, bool most)
+{
+    double usual = fmin(v->tier[0].usual[0], v->tier[0].usual[1]), best[2] = {0, 0};
+    struct channel *ends[2];
+    size_t flows = 0;
+    load_round(p, r);
+    for (size_t k = 0; k < r->flows; k++) {
+        double rate = rate_alone(p, &r->flow[k], ends);
+        flows += rate > 0;
+        if (!(rate > 0) || (most && (ends[0]->slower || ends[1]->slower)))
+            continue;
+        best[1] = fmax(best[1], fmin(rate, best[0]));
+        best[0] = fmax(best[0], rate);
+    }
+    for (size_t k = 0; k < r->flows; k++) {
+        double rate = rate_alone(p, &r->flow[k], ends);
+        double other = flows == 1 ? usual : best[rate >= best[0]];
+        for (size_t e = 0; e < 2 && rate > 0 && other > 0; e++) {
+            double relative = rate / fmin(1, other / usual);
+            if (most)
+                ends[e]->relative = fmax(ends[e]->relative, relative);
+            else if (rate >= plateau * ends[e]->value)
+                ends[e]->relative = fmin(ends[e]->relative, relative);
+        }
+    }
+}
+
+/* What takes the processors or the network of all hosts for some rounds makes all their flows slow,
+ * and two such rounds can agree. So a host's link is narrow only if it is slower than others that
+ * sent in the same rounds. */
+static void find_relative(struct view *v, struct pass *p)
+{
+    const struct nt_rooted_tree *h = v->w->rooted;
+    for (size_t c = 0; c < 2 * h->links; c++)
+        v->w->channel[c].relative = is_inner(h, (uint32_t)c) ? 0 : INFINITY;
+    for (size_t r = 0; r < v->w->rounds; r++)
+        compare_round(v, p, &v->w->round[r], false);
+    for (size_t c = 0; c < 2 * h->links; c++) {
+        struct channel *channel = &v->w->channel[c];
+        channel->slower = channel->relative < fmin(v->tier[0].least[0], v->tier[0].least[1]);
+        channel->relative = 0;
+    }
+    for (size_t r = 0; r < v->w->rounds; r++)
+        compare_round(v, p, &v->w->round[r], true);
 }
 
 /* Marks a direction that is narrower than the other one, where others of the class are equal. */
@@ -586,25 +653,25 @@ static void set_plain_bounds(struct flows *w)
 }
 
 /* Not a tree: the links of the hosts of all switches are one class. */
-static void set_plain_suspects(struct view *v)
+static void set_plain_suspects(struct view *v, struct pass *p)
 {
     const struct nt_rooted_tree *h = v->w->rooted;
     for (size_t s = h->hosts; s < h->vertices; s++)
         v->height[s] = 1;
-    for (int down = 0; down < 2; down++) {
-        double usual;
-        size_t n = collect_below(v, h->order + 1, h->reached - 1, 0, down);
-        double least = n < CLASS_MIN ? (double)NAN : least_of_class(v, n, &usual);
-        for (size_t k = 1; k < h->reached; k++)
-            if (h->order[k] < h->hosts && is_narrow(channel_above(v, h->order[k], down), least))
+    find_tiers(v);
+    find_relative(v, p);
+    for (size_t k = 1; k < h->reached && h->hosts >= CLASS_MIN; k++)
+        for (int down = 0; down < 2; down++)
+            if (h->order[k] < h->hosts &&
+                is_narrow(channel_above(v, h->order[k], down), v->tier[0].least[down]))
                 v->w->model->link[h->up[h->order[k]] / 2].suspect = true;
-    }
 }
 
 /* Sets bounds, oversubscription, suspects and bisection from the channels. A channel is effective
  * if it was odd in odd_rounds rounds or more. */
-static int finish_network(struct flows *w, struct nt_err *err)
+static int finish_network(struct pass *p, struct nt_err *err)
 {
+    struct flows *w = p->work;
     size_t n = w->rooted->vertices + 1;
     NT_SCOPED struct nt_arena memory = {0};
     struct view v = {.w = w};
@@ -618,13 +685,14 @@ static int finish_network(struct flows *w, struct nt_err *err)
     if (!w->rooted->tree) {
         set_plain_bounds(w);
         if (w->model->switches > 0)
-            set_plain_suspects(&v);
+            set_plain_suspects(&v, p);
         return 0;
     }
     find_heights(&v);
     find_demand(&v, false);
     set_bounds(&v);
     find_tiers(&v);
+    find_relative(&v, p);
     set_suspects(&v);
     find_demand(&v, true);
     set_oversubscription(&v);
@@ -638,9 +706,10 @@ static int finish_network(struct flows *w, struct nt_err *err)
 
 /* ---- all together ---- */
 
-static int solve_channels(struct pass *p, const struct nt_flow_round *round, size_t rounds,
-                          struct nt_err *err)
+static int solve_channels(struct pass *p, struct nt_err *err)
 {
+    const struct nt_flow_round *round = p->work->round;
+    size_t rounds = p->work->rounds;
     for (size_t r = 0; r < rounds; r++) {
         load_round(p, &round[r]);
         keep_most(p);
@@ -672,15 +741,14 @@ static int solve_channels(struct pass *p, const struct nt_flow_round *round, siz
     }
     bound_loaded(p);
     write_links(p->work);
-    return finish_network(p->work, err) == 0
-               ? nt_bisection_find(p->work->model, p->work->rooted, err)
-               : -1;
+    return finish_network(p, err) == 0 ? nt_bisection_find(p->work->model, p->work->rooted, err)
+                                       : -1;
 }
 
 int nt_infer_flows(const struct nt_model *model, const struct nt_flow_round *round, size_t rounds,
                    struct nt_model **out, struct nt_err *err)
 {
-    struct flows w = {0};
+    struct flows w = {.round = round, .rounds = rounds};
     size_t channels = 2 * model->links;
     int rc = -1;
     if (nt_model_copy(model, &w.model, err) != 0 ||
@@ -699,7 +767,7 @@ int nt_infer_flows(const struct nt_model *model, const struct nt_flow_round *rou
         for (size_t c = 0; c < channels; c++)
             w.channel[c] = (struct channel){
                 .most = NAN, .second = NAN, .value = NAN, .se = NAN, .loaded = NAN};
-        rc = solve_channels(&p, round, rounds, err);
+        rc = solve_channels(&p, err);
     }
     nt_unique_paths_destroy(w.paths);
     nt_rooted_tree_destroy(w.rooted);

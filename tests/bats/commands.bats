@@ -475,6 +475,14 @@ assert [n["name"] for n in m["nodes"]] == ["n1", "n2", "n9", "n10"]
     jq -r '.warnings[]' quarter8.json | grep -F "the link of n3 differs from all other host links"
 }
 
+@test "rounds that were slow for all hosts blame none of them" {
+    local sample
+    for sample in busy4 busy6; do
+        "$nettopo" solve "$root/tests/data/samples/$sample.samples" -o busy.json
+        [ "$(jq '.findings | length' busy.json)" = 0 ] || { jq -c .findings busy.json; return 1; }
+    done
+}
+
 @test "links on cycles have bandwidths, and the network a bisection" {
     local spec links bisection at_most
     while read -r spec links bisection at_most; do

@@ -109,10 +109,10 @@ finds_no_fault() {
     completed
     out=$(cat "$GROUND_HOME/$JOB.out")
     assert_equal "hosts" "$(wc -l <<<"$out")" 4
-    assert_equal "node ranks" "$(grep -o 'node-rank=[0-9]*' <<<"$out" | sort | xargs)" \
-        "node-rank=0 node-rank=1 node-rank=2 node-rank=3"
+    assert_equal "node ranks" "$(grep -o 'node_rank=[0-9]*' <<<"$out" | sort | xargs)" \
+        "node_rank=0 node_rank=1 node_rank=2 node_rank=3"
     master=$(sed -n 's/^\([^ ]*\) .*--node_rank=0 .*/\1/p' <<<"$out")
-    assert_equal "master" "$(grep -o 'master-addr=[^ ]*' <<<"$out" | sort -u)" "master-addr=$master"
+    assert_equal "master" "$(grep -o 'master_addr=[^ ]*' <<<"$out" | sort -u)" "master_addr=$master"
     assert_equal "the rest" "$(grep -c -- '--nnodes=4 --nproc_per_node=2 .* train.py --epochs 3$' <<<"$out")" 4
 }
 
