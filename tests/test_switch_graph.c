@@ -147,19 +147,16 @@ TEST(a_slow_host_of_a_chain_is_named)
         struct nt_rng rng;
         bool slow = seed % 2 == 1;
         nt_rng_init(&rng, seed);
-        struct nt_model *truth = known_chain(8, 4, 0.5, 0.25);
+        SCOPED(model) *truth = known_chain(8, 4, 0.5, 0.25);
         for (size_t k = 0; k < truth->links; k++)
             truth->link[k].latency_us += slow && truth->link[k].a == HOST ? 1 : 0;
-        struct nt_matrix *x =
+        SCOPED(matrix) *x =
             known_measure(truth, &(struct known_noise){.sd = 0.01, .in_order = true}, &rng);
-        struct nt_model *m = infer(x);
+        SCOPED(model) *m = known_inferred(x, 1);
         bool same = known_same_shape(truth, m);
         found += same;
         if (same)
             host_is_named(m, slow ? HOST : UINT32_MAX);
-        nt_model_destroy(m);
-        nt_model_destroy(truth);
-        nt_matrix_destroy(x);
     }
     print_message("%d of %d found\n", found, 2 * SEEDS);
     assert_at_least(found, SEEDS);
