@@ -351,6 +351,7 @@ struct view {
      * NT_NO_VERTEX */
     uint32_t peer;
     struct tier *tier; /* by height */
+    double *beside;    /* per round: its fastest flow, if it has several; 0 */
     float *value;      /* scratch */
 };
 
@@ -538,26 +539,49 @@ static double rate_alone(const struct pass *p, const struct nt_measured_flow *f,
     return shared == 0 ? rate_of(f) : 0;
 }
 
-/* Visits each host's flow near its best rate, relative to the fastest other flow of its round if
- * that had less than is usual: the least of these rates, then the most of them. The latter only
- * counts others whose links are not slower themselves. */
-static void compare_round(struct view *v, struct pass *p, const struct nt_flow_round *r, bool most)
+/* Sets best to the two fastest flows that share no link between switches, of hosts whose links are
+ * not slower. Returns how many flows share none. */
+static size_t find_fastest(struct pass *p, const struct nt_flow_round *r, double best[2])
 {
-    double usual = fmin(v->tier[0].usual[0], v->tier[0].usual[1]), best[2] = {0, 0};
-    struct channel *ends[2];
     size_t flows = 0;
+    struct channel *ends[2];
+    best[0] = best[1] = 0;
     load_round(p, r);
     for (size_t k = 0; k < r->flows; k++) {
         double rate = rate_alone(p, &r->flow[k], ends);
         flows += rate > 0;
-        if (!(rate > 0) || (most && (ends[0]->slower || ends[1]->slower)))
+        if (!(rate > 0) || ends[0]->slower || ends[1]->slower)
             continue;
         best[1] = fmax(best[1], fmin(rate, best[0]));
         best[0] = fmax(best[0], rate);
     }
+    return flows;
+}
+
+/* For the only flow of a round: what was the fastest in the nearest rounds of several flows before
+ * and after it, the smaller of both. */
+static double fastest_near(const struct view *v, size_t round)
+{
+    size_t before = round, after = round;
+    while (before > 0 && v->beside[before] == 0)
+        before--;
+    while (after + 1 < v->w->rounds && v->beside[after] == 0)
+        after++;
+    return fmin(v->beside[before] > 0 ? v->beside[before] : INFINITY,
+                v->beside[after] > 0 ? v->beside[after] : INFINITY);
+}
+
+/* Compares each flow with the fastest other one of its round, if that had less than is usual. Sets
+ * relative to the least of a host's rates near its best, or to the most of all. */
+static void compare_round(struct view *v, struct pass *p, size_t round, bool most)
+{
+    double usual = fmin(v->tier[0].usual[0], v->tier[0].usual[1]), best[2];
+    const struct nt_flow_round *r = &v->w->round[round];
+    size_t flows = find_fastest(p, r, best);
+    struct channel *ends[2];
     for (size_t k = 0; k < r->flows; k++) {
         double rate = rate_alone(p, &r->flow[k], ends);
-        double other = flows == 1 ? usual : best[rate >= best[0]];
+        double other = flows == 1 ? fastest_near(v, round) : best[rate >= best[0]];
         for (size_t e = 0; e < 2 && rate > 0 && other > 0; e++) {
             double relative = rate / fmin(1, other / usual);
             if (most)
@@ -568,6 +592,15 @@ static void compare_round(struct view *v, struct pass *p, const struct nt_flow_r
     }
 }
 
+static void compare_rounds(struct view *v, struct pass *p, bool most)
+{
+    double best[2];
+    for (size_t r = 0; r < v->w->rounds; r++)
+        v->beside[r] = find_fastest(p, &v->w->round[r], best) > 1 ? best[0] : 0;
+    for (size_t r = 0; r < v->w->rounds; r++)
+        compare_round(v, p, r, most);
+}
+
 /* What takes the processors or the network of all hosts for some rounds makes all their flows slow,
  * and two such rounds can agree. So a host's link is narrow only if it is slower than others that
  * sent in the same rounds. */
@@ -576,15 +609,13 @@ static void find_relative(struct view *v, struct pass *p)
     const struct nt_rooted_tree *h = v->w->rooted;
     for (size_t c = 0; c < 2 * h->links; c++)
         v->w->channel[c].relative = is_inner(h, (uint32_t)c) ? 0 : INFINITY;
-    for (size_t r = 0; r < v->w->rounds; r++)
-        compare_round(v, p, &v->w->round[r], false);
+    compare_rounds(v, p, false);
     for (size_t c = 0; c < 2 * h->links; c++) {
         struct channel *channel = &v->w->channel[c];
         channel->slower = channel->relative < fmin(v->tier[0].least[0], v->tier[0].least[1]);
         channel->relative = 0;
     }
-    for (size_t r = 0; r < v->w->rounds; r++)
-        compare_round(v, p, &v->w->round[r], true);
+    compare_rounds(v, p, true);
 }
 
 /* Marks a direction that is narrower than the other one, where others of the class are equal. */
@@ -679,6 +710,7 @@ static int finish_network(struct pass *p, struct nt_err *err)
     v.below[0] = nt_arena_array(&memory, n, sizeof **v.below);
     v.below[1] = nt_arena_array(&memory, n, sizeof **v.below);
     v.tier = nt_arena_array(&memory, n, sizeof *v.tier);
+    v.beside = nt_arena_array(&memory, w->rounds + 1, sizeof *v.beside);
     v.value = nt_arena_array(&memory, n, sizeof *v.value);
     if (nt_arena_check(&memory, err) != 0)
         return -1;

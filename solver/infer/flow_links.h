@@ -46,9 +46,9 @@ struct nt_flow_round {
  * - suspect (set, never cleared): narrower than its class by more than 8 % and 4 sd of the class,
  *   in a direction that is a value and in which the two best rounds agree within 10 %, or 30 % if
  *   the best is below 0.8 of the usual bandwidth. A host's link must also be narrower than others
- *   that sent in the same rounds, since all flows of a round can be disturbed. Its class is the
- *   hosts' links at the same switch, that of a link between switches the links below the same
- *   parent; with fewer than three links, all links of the tier;
+ *   that sent in the same rounds (in the nearest ones if it sent alone), since all flows of a round
+ *   can be disturbed. Its class is the hosts' links at the same switch, that of a link between
+ *   switches the links below the same parent; with fewer than three links, all links of the tier;
  * - oversubscription of a switch below another: the sum of the bandwidths of the links below over
  *   that of its uplink, the larger of both directions; 1 if the uplink was never the bottleneck
  *   though all hosts below sent;
