@@ -417,7 +417,7 @@ static void leave_out(struct check *c, uint32_t *in, bool *contradicted)
 }
 
 int nt_cluster_check(const struct nt_evidence *e, const bool *ignored, const struct nt_model *m,
-                     double noise, bool *contradicted, bool *confirmed, struct nt_err *err)
+                     double noise, const struct nt_checked_parts *parts, struct nt_err *err)
 {
     NT_SCOPED struct nt_arena memory = {0};
     struct check c = {.e = e, .ignored = ignored, .m = m, .noise = noise};
@@ -432,10 +432,11 @@ int nt_cluster_check(const struct nt_evidence *e, const bool *ignored, const str
     }
     if (find_agreeing(&c, &memory, err) != 0)
         return -1;
-    memset(contradicted, 0, m->hosts * sizeof *contradicted);
-    leave_out(&c, in, contradicted);
+    memset(parts->contradicted, 0, m->hosts * sizeof *parts->contradicted);
+    leave_out(&c, in, parts->contradicted);
     for (size_t v = 0; v < m->hosts + m->switches; v++)
-        confirmed[v] = (c.parent[v] == NONE ? v >= m->hosts : c.confirming[v].count >= USERS) &&
-                       (v < m->hosts || c.meets[v].count >= USERS);
+        parts->confirmed[v] =
+            (c.parent[v] == NONE ? v >= m->hosts : c.confirming[v].count >= USERS) &&
+            (v < m->hosts || c.meets[v].count >= USERS);
     return 0;
 }

@@ -18,10 +18,16 @@
 #include "evidence.h"
 #include "model.h"
 
-/* model: a tree. ignored[k]: entry k is ignored. noise: relative sd of one entry. contradicted: by
- * host; confirmed: by vertex. */
+/* The parts of a network that were found; the arrays belong to the caller. */
+struct nt_checked_parts {
+    bool *contradicted; /* per host */
+    bool *confirmed;    /* per vertex: hosts, then switches */
+};
+
+/* model: a tree. ignored[k]: entry k is ignored. noise: relative sd of one entry. Sets all elements
+ * of both arrays of parts, on success only. */
 int nt_cluster_check(const struct nt_evidence *evidence, const bool *ignored,
-                     const struct nt_model *model, double noise, bool *contradicted,
-                     bool *confirmed, struct nt_err *err);
+                     const struct nt_model *model, double noise,
+                     const struct nt_checked_parts *parts, struct nt_err *err);
 
 #endif

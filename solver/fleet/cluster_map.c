@@ -183,24 +183,24 @@ static int make_checked(const struct nt_evidence *e, const bool *ignored, bool *
                         struct nt_err *err)
 {
     NT_SCOPED struct nt_arena memory = {0};
-    bool *now = nt_arena_array(&memory, e->hosts + 1, sizeof *now);
+    const struct nt_checked_parts now = {nt_arena_array(&memory, e->hosts + 1, sizeof(bool)),
+                                         nt_arena_array(&memory, 2 * e->hosts + 2, sizeof(bool))};
     bool *contradicted = nt_arena_array(&memory, e->hosts + 1, sizeof *contradicted);
-    bool *confirmed = nt_arena_array(&memory, 2 * e->hosts + 2, sizeof *confirmed);
     if (nt_arena_check(&memory, err) != 0)
         return -1;
     do {
         nt_model_destroy(c->model);
         c->model = NULL;
         for (size_t h = 0; h < e->hosts; h++)
-            missing[h] |= contradicted[h] |= now[h];
+            missing[h] |= contradicted[h] |= now.contradicted[h];
         if (make_model(e, ignored, missing, tiers, &c->model, err) != 0 ||
-            nt_cluster_check(e, ignored, c->model, tiers->classes.noise, now, confirmed, err) != 0)
+            nt_cluster_check(e, ignored, c->model, tiers->classes.noise, &now, err) != 0)
             return -1;
-    } while (any_of(now, e->hosts));
+    } while (any_of(now.contradicted, e->hosts));
     size_t vertices = c->model->hosts + c->model->switches;
     c->part = calloc(vertices + 1, sizeof *c->part);
     for (size_t v = 0; c->part != NULL && v < vertices; v++) {
-        c->part[v].confirmed = confirmed[v];
+        c->part[v].confirmed = now.confirmed[v];
         c->part[v].contradicted = v < e->hosts && contradicted[v];
     }
     return c->part != NULL ? 0 : nt_err_memory(err);
