@@ -25,10 +25,9 @@ static struct nt_matrix *tree(double near, double far, double skew)
 
 static struct nt_model *merged(struct nt_matrix *const *m, size_t sizes)
 {
+    const struct nt_size_latencies from = {sizes, (const struct nt_matrix *const *)m, NULL};
     struct nt_model *model;
-    assert_int_equal(
-        nt_infer_sizes((const struct nt_matrix *const *)m, NULL, sizes, SEED, NULL, &model, &err),
-        0);
+    must(nt_infer_sizes(&from, SEED, NULL, &model, &err));
     return model;
 }
 
@@ -173,9 +172,7 @@ TEST(a_link_that_contradicts_is_not_added)
         for (size_t j = 0; j < HOSTS; j++)
             if (i != j && i % 3 == j % 3)
                 nt_matrix_set(m[1], i, j, nt_matrix_get(m[1], i, j) / 2);
-    struct nt_model *model;
-    assert_int_equal(
-        nt_infer_sizes((const struct nt_matrix *const *)m, NULL, 2, SEED, NULL, &model, &err), 0);
+    struct nt_model *model = merged(m, 2);
     assert_int_equal(model->switches, HOSTS / PER_LEAF + 1);
     for (size_t k = 0; k < model->links; k++)
         if (model->link[k].a < HOSTS)
@@ -196,14 +193,12 @@ TEST(noise_adds_no_links)
     nt_rng_init(&rng, 5);
     for (size_t run = 0; run < runs; run++) {
         struct nt_matrix *m[SIZES];
-        struct nt_model *model;
         for (size_t k = 0; k < SIZES; k++) {
             m[k] = tree((double)(k + 1), (double)(k + 1), 1);
             for (size_t c = 0; c < HOSTS * HOSTS; c++)
                 m[k]->at[c] *= (float)exp(0.05 * nt_rng_normal(&rng));
         }
-        must(nt_infer_sizes((const struct nt_matrix *const *)m, NULL, SIZES, SEED, NULL, &model,
-                            &err));
+        struct nt_model *model = merged(m, SIZES);
         false_switches += model->switches != 1;
         nt_model_destroy(model);
         for (size_t k = 0; k < SIZES; k++)
@@ -285,9 +280,7 @@ TEST(a_size_without_a_host_has_its_say)
         nt_matrix_set(m[1], 0, j, NAN);
         nt_matrix_set(m[1], j, 0, NAN);
     }
-    struct nt_model *model;
-    assert_int_equal(
-        nt_infer_sizes((const struct nt_matrix *const *)m, NULL, 2, SEED, NULL, &model, &err), 0);
+    struct nt_model *model = merged(m, 2);
     for (size_t k = 0; k < model->links; k++)
         assert_above(model->link[k].probability, (is_inner(model, k) ? 0.9 : 0.999));
     nt_model_destroy(model);

@@ -218,8 +218,8 @@ static struct nt_model *of_letters(const char *letters, double last_us, double a
     nt_matrix_set(x, hosts - 1, hosts - 2, (float)last_us);
     nt_matrix_set(x, 0, 2, (float)across_us);
     nt_matrix_set(x, 2, 0, (float)across_us);
-    known_must(nt_infer_sizes((const struct nt_matrix *const *)&x, NULL, 1, 1, NULL, &m, &err),
-               &err);
+    const struct nt_size_latencies from = {1, (const struct nt_matrix *const *)&x, NULL};
+    known_must(nt_infer_sizes(&from, 1, NULL, &m, &err), &err);
     nt_matrix_destroy(x);
     return m;
 }

@@ -854,18 +854,19 @@ void nt_clustering_reopen(struct nt_clustering *m)
         }
 }
 
-int nt_clustering_note(struct nt_clustering *m, uint32_t block, uint32_t a, uint32_t b,
+int nt_clustering_note(struct nt_clustering *m, const struct nt_block_cell *cell,
                        const uint32_t seat[2], float ln, struct nt_err *err)
 {
-    struct nt_cells *c = m->block[block];
+    struct nt_cells *c = m->block[cell->block];
     if (nt_readings_add(m->ledger, seat[0], seat[1], 0, ln, err) < 0)
         return -1;
-    nt_cells_add(c, a, b, nt_classes_llr(m->classes, (double)ln, c->level));
+    nt_cells_add(c, cell->a, cell->b, nt_classes_llr(m->classes, (double)ln, c->level));
     return 0;
 }
 
-int nt_clustering_decide(struct nt_clustering *m, uint32_t block, uint32_t a, uint32_t b,
+int nt_clustering_decide(struct nt_clustering *m, const struct nt_block_cell *cell,
                          struct nt_err *err)
 {
-    return is_one(m, m->block[block], a, b) ? merge_cells(m, block, a, b, err) : 0;
+    bool one = is_one(m, m->block[cell->block], cell->a, cell->b);
+    return one ? merge_cells(m, cell->block, cell->a, cell->b, err) : 0;
 }

@@ -160,12 +160,17 @@ int nt_clustering_advance(struct nt_clustering *clustering, struct nt_err *err);
 /* Sets over and the fields that depend on it. */
 void nt_clustering_finish(struct nt_clustering *clustering);
 
-/* Adds a reading, ln us, of two seats of the clusters a and b of a block, also to the ledger. */
-int nt_clustering_note(struct nt_clustering *clustering, uint32_t block, uint32_t a, uint32_t b,
+/* A cell: two clusters of a block. */
+struct nt_block_cell {
+    uint32_t block, a, b; /* a > b */
+};
+
+/* Adds a reading, ln us, of two seats of the clusters of a cell, also to the ledger. */
+int nt_clustering_note(struct nt_clustering *clustering, const struct nt_block_cell *cell,
                        const uint32_t seat[2], float ln, struct nt_err *err);
 
-/* After all readings of a round: merges a and b if they are the same. */
-int nt_clustering_decide(struct nt_clustering *clustering, uint32_t block, uint32_t a, uint32_t b,
+/* After all readings of a round: merges the clusters of a cell if they are the same. */
+int nt_clustering_decide(struct nt_clustering *clustering, const struct nt_block_cell *cell,
                          struct nt_err *err);
 
 #endif

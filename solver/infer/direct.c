@@ -401,12 +401,14 @@ struct readings_view {
     uint32_t *first;   /* n+1 */
 };
 
-/* seen is borrowed and has this number of readings, both directions counted. */
-static int readings_view_init(struct readings_view *s, const float *seen, bool whole, size_t n,
-                              size_t readings, struct nt_arena *memory, struct nt_err *err)
+/* Borrows clean, the readings of w without noise (n*n), or w's own readings if clean is NULL. */
+static int readings_view_init(struct readings_view *s, const struct nt_work *w, const float *clean,
+                              struct nt_arena *memory, struct nt_err *err)
 {
+    const float *seen = clean != NULL ? clean : w->d;
+    size_t n = w->n, readings = clean != NULL ? n * n : 2 * w->pairs; /* both directions counted */
     uint32_t count = 0;
-    *s = (struct readings_view){.seen = seen, .whole = whole};
+    *s = (struct readings_view){.seen = seen, .whole = clean != NULL};
     s->partner = nt_arena_array(memory, readings + 1, sizeof *s->partner);
     s->first = nt_arena_array(memory, n + 1, sizeof *s->first);
     if (nt_arena_check(memory, err) != 0)
@@ -423,13 +425,14 @@ static int readings_view_init(struct readings_view *s, const float *seen, bool w
 
 /* ---- the graph of a cut ---- */
 
-/* Whether the distances of a and b differ by more than reach for less than this share of the third
- * hosts, of which there must be three. Time: the readings of the host with fewer; it ends once too
- * many differ, because otherwise a few readings per host would cost n*n*n steps. */
+/* Whether the distances of a and b differ by more than reach for less than a share (CONTRADICTING
+ * if d links them, otherwise CONTRADICTING_UNREAD) of the third hosts, of which there must be
+ * three. Time: the readings of the host with fewer; it ends once too many differ, because otherwise
+ * a few readings per host would cost n*n*n steps. */
 static bool hops_agree(const struct readings_view *readings_view, const struct nt_direct *d,
-                       size_t a, size_t b, float reach, double share,
-                       struct nt_direct_effort *effort)
+                       size_t a, size_t b, float reach, struct nt_direct_effort *effort)
 {
+    double share = d->linked[a * d->n + b] ? CONTRADICTING : CONTRADICTING_UNREAD;
     const uint32_t *first = readings_view->first;
     size_t fewer = first[a + 1] - first[a] <= first[b + 1] - first[b] ? a : b;
     const uint16_t *begin = readings_view->partner + first[fewer], *k = begin;
@@ -545,10 +548,9 @@ static bool take_links(const struct readings_view *readings_view, struct nt_dire
             float v = reading_at(readings_view, d, i, j);
             bool near = d->linked[i * n + j], is = near;
             if (near)
-                is = n < 6 || hops_agree(readings_view, d, i, j, reach, CONTRADICTING, effort);
+                is = n < 6 || hops_agree(readings_view, d, i, j, reach, effort);
             else if (v != v || (double)v > cut + OUTLIER_HOPS * hop)
-                is = n >= 6 &&
-                     hops_agree(readings_view, d, i, j, reach, CONTRADICTING_UNREAD, effort);
+                is = n >= 6 && hops_agree(readings_view, d, i, j, reach, effort);
             if (is != near)
                 set_link(d, i, j, is);
         }
@@ -713,8 +715,7 @@ static int try_denoised(const struct nt_work *w, struct scratch *r, struct nt_er
     struct readings_view clean;
     if (w->n > DENOISED_MOST || w->n < SMALL)
         return 0;
-    if (denoise(w, r->clean, err) < 0 ||
-        readings_view_init(&clean, r->clean, true, w->n, w->n * w->n, &memory, err) < 0)
+    if (denoise(w, r->clean, err) < 0 || readings_view_init(&clean, w, r->clean, &memory, err) < 0)
         return -1;
     int status = try_cuts(w, &clean, r, err);
     if (status == 0)
@@ -768,7 +769,7 @@ int nt_direct_find(const struct nt_work *w, struct nt_direct_effort *effort, str
     *out = (struct nt_direct){.score = INFINITY};
     if (w->n < 4 || w->n > NT_DIRECT_HOSTS_MAX)
         return 0;
-    if (readings_view_init(&raw, w->d, false, w->n, 2 * w->pairs, &memory, err) < 0)
+    if (readings_view_init(&raw, w, NULL, &memory, err) < 0)
         return -1;
     int status = scratch_init(&r, w->n, effort, &memory, err);
     if (status == 0)

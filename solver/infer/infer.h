@@ -58,16 +58,21 @@ int nt_infer_merge_sizes(struct nt_model **model, const struct nt_model *const *
                          size_t count, const struct nt_matrix *latency, uint64_t seed,
                          struct nt_err *err);
 
-/* Infers one model from several message sizes. latency: sizes (1 to NT_INFER_SIZES_MAX) matrices of
- * the same hosts, ascending. errors: their standard errors, or NULL; each may be NULL. Links have
- * the latencies of the first size; the other sizes change probabilities and add links
- * (nt_infer_merge_sizes). The argument known (may be NULL) is the result for the same matrices and
- * seed; it is used instead of inferring again. NT_ERR_USAGE: too many sizes. The caller frees
- * *out. */
 enum { NT_INFER_SIZES_MAX = 4096 };
-int nt_infer_sizes(const struct nt_matrix *const *latency, const struct nt_matrix *const *errors,
-                   size_t sizes, uint64_t seed, const struct nt_inferred *known,
-                   struct nt_model **out, struct nt_err *err);
+
+/* Matrices of the same hosts, one per message size, ascending; borrowed. */
+struct nt_size_latencies {
+    size_t sizes; /* 1 to NT_INFER_SIZES_MAX */
+    const struct nt_matrix *const *latency;
+    const struct nt_matrix *const *errors; /* standard errors; NULL, and each NULL: unknown */
+};
+
+/* Infers one model from several message sizes. Links have the latencies of the first size; the
+ * other sizes change probabilities and add links (nt_infer_merge_sizes). The argument known (may be
+ * NULL) is the result for the same matrices and seed; it is used instead of inferring again.
+ * NT_ERR_USAGE: too many sizes. The caller frees *out. */
+int nt_infer_sizes(const struct nt_size_latencies *from, uint64_t seed,
+                   const struct nt_inferred *known, struct nt_model **out, struct nt_err *err);
 
 /* Fits a known tree to the latencies of its hosts: latencies of links with standard errors, r2,
  * pairs that do not fit. model must have pairs_off 0. */

@@ -610,10 +610,10 @@ static int infer_size(const struct nt_matrix *latency, const struct nt_matrix *s
     return nt_infer_latency(latency, se, seed, out, err);
 }
 
-int nt_infer_sizes(const struct nt_matrix *const *latency, const struct nt_matrix *const *errors,
-                   size_t sizes, uint64_t seed, const struct nt_inferred *known,
-                   struct nt_model **out, struct nt_err *err)
+int nt_infer_sizes(const struct nt_size_latencies *from, uint64_t seed,
+                   const struct nt_inferred *known, struct nt_model **out, struct nt_err *err)
 {
+    size_t sizes = from->sizes;
     if (sizes > NT_INFER_SIZES_MAX)
         return nt_err_set(err, NT_ERR_USAGE,
                           "%zu matrices of latencies: expected at most %d with --method auto",
@@ -624,10 +624,11 @@ int nt_infer_sizes(const struct nt_matrix *const *latency, const struct nt_matri
     if (nt_arena_check(&memory, err) != 0)
         return -1;
     for (size_t k = 0; k < sizes && rc == 0; k++)
-        rc = infer_size(latency[k], errors == NULL ? NULL : errors[k], seed, known, &model[k], err);
+        rc = infer_size(from->latency[k], from->errors == NULL ? NULL : from->errors[k], seed,
+                        known, &model[k], err);
     if (rc == 0 && sizes > 1)
         rc = nt_infer_merge_sizes(&model[0], (const struct nt_model *const *)model + 1, sizes - 1,
-                                  latency[0], seed, err);
+                                  from->latency[0], seed, err);
     for (size_t k = rc == 0; k < sizes; k++)
         nt_model_destroy(model[k]);
     if (rc == 0)

@@ -42,6 +42,17 @@ struct candidate {
     bool any;      /* the graph is a table of hops */
 };
 
+/* Makes no units yet. The arrays are from memory, whose earlier allocations are checked, too. */
+static int units_init(struct units *u, size_t hosts, struct nt_arena *memory, struct nt_err *err)
+{
+    *u = (struct units){.of = nt_arena_array(memory, hosts + 1, sizeof *u->of),
+                        .end_us = nt_arena_array(memory, hosts + 1, sizeof *u->end_us)};
+    if (nt_arena_check(memory, err) != 0)
+        return -1;
+    memset(u->of, 0xff, hosts * sizeof *u->of);
+    return 0;
+}
+
 enum seats { OWN, LEAVES, SWITCHES };
 
 /* Makes units: each host; or the hosts of each leaf, a switch with one link to another; or the
@@ -51,11 +62,8 @@ static int find_units(const struct nt_model *m, enum seats seats, struct nt_aren
 {
     uint32_t *links = nt_arena_array(memory, m->switches + 1, sizeof *links);
     uint32_t *number = nt_arena_array(memory, m->switches + 1, sizeof *number);
-    u->of = nt_arena_array(memory, m->hosts + 1, sizeof *u->of);
-    u->end_us = nt_arena_array(memory, m->hosts + 1, sizeof *u->end_us);
-    if (nt_arena_check(memory, err) != 0)
+    if (units_init(u, m->hosts, memory, err) < 0)
         return -1;
-    memset(u->of, 0xff, m->hosts * sizeof *u->of);
     memset(number, 0xff, m->switches * sizeof *number);
     for (size_t k = 0; k < m->links; k++)
         if (m->link[k].a >= m->hosts && m->link[k].b >= m->hosts) {
@@ -77,17 +85,14 @@ static int find_units(const struct nt_model *m, enum seats seats, struct nt_aren
 }
 
 /* The clusters of a linkage after some merges. */
-static int cut_units(const struct nt_work *w, size_t hosts, const struct nt_merge *merge,
-                     size_t merges, struct nt_arena *memory, struct units *u, struct nt_err *err)
+static int cut_units(const struct nt_work *w, const struct nt_merge *merge, size_t merges,
+                     struct nt_arena *memory, struct units *u, struct nt_err *err)
 {
     uint32_t *group = nt_arena_array(memory, w->n, sizeof *group);
     uint32_t *number = nt_arena_array(memory, w->n, sizeof *number);
-    u->of = nt_arena_array(memory, hosts + 1, sizeof *u->of);
-    u->end_us = nt_arena_array(memory, hosts + 1, sizeof *u->end_us);
     if (nt_arena_check(memory, err) != 0)
         return -1;
     nt_merges_cut(merge, merges, (uint32_t)w->n, group);
-    memset(u->of, 0xff, hosts * sizeof *u->of);
     memset(number, 0xff, w->n * sizeof *number);
     for (size_t i = 0; i < w->n; i++) {
         if (number[group[i]] == UINT32_MAX)
@@ -98,8 +103,8 @@ static int cut_units(const struct nt_work *w, size_t hosts, const struct nt_merg
 }
 
 /* Units at the widest gaps of a linkage: between hosts of one switch and all others. */
-static int cut_gaps(const struct nt_work *w, size_t hosts, const struct nt_merge *merge,
-                    size_t merges, struct candidate *c, struct nt_arena *memory, struct nt_err *err)
+static int cut_gaps(const struct nt_work *w, const struct nt_merge *merge, size_t merges,
+                    struct candidate *c, struct nt_arena *memory, struct nt_err *err)
 {
     size_t n = w->n, after[CUTS] = {0};
     double gap[CUTS] = {0};
@@ -119,7 +124,7 @@ static int cut_gaps(const struct nt_work *w, size_t hosts, const struct nt_merge
     int status = 0;
     for (size_t k = 0; k < CUTS && status == 0; k++)
         if (after[k] > 0)
-            status = cut_units(w, hosts, merge, after[k], memory, &c[k].units, err);
+            status = cut_units(w, merge, after[k], memory, &c[k].units, err);
     return status;
 }
 
@@ -167,17 +172,18 @@ static int find_cuts(const struct nt_work *w, size_t hosts, struct candidate *c,
     struct nt_merge *merge = nt_arena_array(memory, n, sizeof *merge);
     uint32_t *room = nt_arena_array(memory, 2 * n, sizeof *room);
     double *near = nt_arena_array(memory, n, sizeof *near);
-    if (nt_arena_check(memory, err) != 0)
-        return -1;
+    for (int k = 0; k < 2 * CUTS; k++)
+        if (units_init(&c[k].units, hosts, memory, err) < 0)
+            return -1;
     for (size_t p = 0; p < n * n; p++) {
         count[p] = w->d[p] == w->d[p] ? 1 : 0;
         sum[p] = w->d[p] == w->d[p] ? w->d[p] : 0;
     }
     size_t merges = nt_merges_find((uint32_t)n, sum, count, NULL, merge, room);
-    if (cut_gaps(w, hosts, merge, merges, c, memory, err) < 0)
+    if (cut_gaps(w, merge, merges, c, memory, err) < 0)
         return -1;
     merges = link_nearest(w, merge, near, room);
-    return cut_gaps(w, hosts, merge, merges, c + CUTS, memory, err);
+    return cut_gaps(w, merge, merges, c + CUTS, memory, err);
 }
 
 /* The middle of the readings between two units, less their hosts' ends. start: units squared and
@@ -463,13 +469,19 @@ static double table_odds(const struct nt_work *q, const struct nt_direct *d)
     return sum;
 }
 
-/* A network of any shape whose units are whole numbers of hops apart. */
-static int find_table(const struct nt_pairs *readings, struct candidate *c, struct nt_arena *memory,
-                      struct nt_err *err)
+/* A network of any shape whose units, those of the graph, are whole numbers of hops apart. */
+static int find_table(const struct nt_pairs *readings, const struct candidate *graph,
+                      struct candidate *c, struct nt_arena *memory, struct nt_err *err)
 {
     enum { SPANS = 10, ROUNDS = 5 };
     const struct nt_work *q = &c->readings;
+    *c = (struct candidate){.units = graph->units,
+                            .readings = graph->readings,
+                            .within_us = graph->within_us,
+                            .score = -(double)INFINITY};
     size_t n = q->n, count = 0;
+    if (n > TABLE_UNITS)
+        return 0;
     float *v = nt_arena_array(memory, n * n + 9 * n, sizeof *v);
     if (nt_arena_check(memory, err) != 0)
         return -1;
@@ -509,26 +521,18 @@ static int find_table(const struct nt_pairs *readings, struct candidate *c, stru
 
 /* The best graph of the units, and its score. */
 static int find_graph(const struct nt_work *w, const struct nt_pairs *readings,
-                      struct nt_direct_effort *effort, struct candidate *c, struct candidate *table,
-                      struct nt_arena *memory, struct nt_err *err)
+                      struct nt_direct_effort *effort, struct candidate *c, struct nt_arena *memory,
+                      struct nt_err *err)
 {
-    const struct units *u = &c->units;
     struct nt_direct d;
-    if (u->count < 4 || u->count > NT_DIRECT_HOSTS_MAX)
-        return 0;
     if (take_readings(w, c, memory, err) < 0 ||
-        (u->count <= FEW_UNITS && find_near_graphs(readings, c, err) < 0) ||
+        (c->units.count <= FEW_UNITS && find_near_graphs(readings, c, err) < 0) ||
         nt_direct_find(&c->readings, effort, &d, err) < 0)
         return -1;
-    if (!isfinite(d.score))
-        nt_direct_fini(&d);
-    else if (keep_better(c, &d, false, readings, err) < 0)
-        return -1;
-    *table = (struct candidate){.units = *u,
-                                .readings = c->readings,
-                                .within_us = c->within_us,
-                                .score = -(double)INFINITY};
-    return u->count <= TABLE_UNITS ? find_table(readings, table, memory, err) : 0;
+    if (isfinite(d.score))
+        return keep_better(c, &d, false, readings, err);
+    nt_direct_fini(&d);
+    return 0;
 }
 
 /* The mean distance between the readings of host i, less its own end, and the expected readings of
@@ -611,11 +615,8 @@ static int move_hosts(const struct nt_work *w, const struct candidate *c, size_t
     float *rest = nt_arena_array(memory, 2 * w->n, sizeof *rest);
     double *own = nt_arena_array(memory, w->n + 2 * (size_t)c->units.count, sizeof *own);
     bool moved = false;
-    *next = (struct units){.of = nt_arena_array(memory, hosts + 1, sizeof *next->of),
-                           .end_us = nt_arena_array(memory, hosts + 1, sizeof *next->end_us)};
-    if (nt_arena_check(memory, err) != 0)
+    if (units_init(next, hosts, memory, err) < 0)
         return -1;
-    memset(next->of, 0xff, hosts * sizeof *next->of);
     memset(number, 0xff, (c->units.count + 1) * sizeof *number);
     for (size_t i = 0; i < w->n; i++) {
         uint32_t best = c->units.of[w->host[i]];
@@ -813,10 +814,12 @@ static int find_graphs(const struct nt_work *w, const struct nt_pairs *readings,
         last = k >= STARTS ? likely->score : last;
         if (k >= STARTS && rises && move_hosts(w, likely, m->hosts, &c->units, memory, err) < 0)
             return -1;
-        bool seen = c->units.count == 0 || (c->units.count > ALWAYS && sure);
-        for (size_t l = 0; l < k && !seen; l++)
-            seen = same_units(&c->units, &g->c[l].units, m->hosts);
-        if (!seen && find_graph(w, readings, &effort, c, t, memory, err) < 0)
+        bool skip = c->units.count < 4 || c->units.count > NT_DIRECT_HOSTS_MAX ||
+                    (c->units.count > ALWAYS && sure);
+        for (size_t l = 0; l < k && !skip; l++)
+            skip = same_units(&c->units, &g->c[l].units, m->hosts);
+        if (!skip && (find_graph(w, readings, &effort, c, memory, err) < 0 ||
+                      find_table(readings, c, t, memory, err) < 0))
             return -1;
         g->best = c->score > g->best->score ? c : g->best;
         g->table = t->score > g->table->score ? t : g->table;

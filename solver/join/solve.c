@@ -808,7 +808,8 @@ static int find_parts(const struct nt_matrix *m, uint32_t part[2], struct nt_err
 static int infer_sorted(const struct sorted *s, const struct nt_solve_input *from, struct found *f,
                         struct nt_err *err)
 {
-    const struct nt_matrix *const *sorted = (const struct nt_matrix *const *)s->latency;
+    const struct nt_size_latencies sizes = {s->sizes, (const struct nt_matrix *const *)s->latency,
+                                            (const struct nt_matrix *const *)s->errors};
     const struct nt_method *method = from->method;
     if (find_parts(s->latency[0], f->part, err) != 0)
         return -1;
@@ -816,9 +817,9 @@ static int infer_sorted(const struct sorted *s, const struct nt_solve_input *fro
     if (!f->determined)
         return infer_nothing(s, &f->model, err);
     if (method == NULL)
-        return nt_infer_sizes(sorted, (const struct nt_matrix *const *)s->errors, s->sizes, seed,
-                              from->known, &f->model, err);
-    return method->infer(method->settings, sorted, s->sizes, s->bandwidth, &f->model, err);
+        return nt_infer_sizes(&sizes, seed, from->known, &f->model, err);
+    return method->infer(method->settings, sizes.latency, sizes.sizes, s->bandwidth, &f->model,
+                         err);
 }
 
 static int infer_pairs(struct sorted *s, const struct nt_solve_input *from, struct found *f,

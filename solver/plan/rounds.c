@@ -169,9 +169,7 @@ static bool add_measurement(struct planning *p, uint32_t a, uint32_t b)
     struct nt_round_pairs *d = p->round;
     if (x->idle == 0 || y->idle == 0)
         return false;
-    d->cell[d->count].block = p->block;
-    d->cell[d->count].a = a > b ? a : b;
-    d->cell[d->count].b = a > b ? b : a;
+    d->cell[d->count] = (struct nt_block_cell){p->block, a > b ? a : b, a > b ? b : a};
     x->idle--;
     y->idle--;
     nt_round_pairs_add(d, x->seat[x->idle], y->seat[y->idle]);
@@ -367,15 +365,14 @@ int nt_round_clusters_tell(struct nt_clustering *m, const struct nt_round_pairs 
                            const float *ln, struct nt_err *err)
 {
     for (size_t k = 0; k < n; k++) {
-        uint32_t block = round->cell[k].block, a = round->cell[k].a, b = round->cell[k].b;
+        const struct nt_block_cell *cell = &round->cell[k];
         if (isnan(ln[k]))
-            nt_cells_count_failure(m->block[block], a, b);
-        else if (nt_clustering_note(m, block, a, b, round->seat[k], ln[k], err) < 0)
+            nt_cells_count_failure(m->block[cell->block], cell->a, cell->b);
+        else if (nt_clustering_note(m, cell, round->seat[k], ln[k], err) < 0)
             return -1;
     }
     for (size_t k = 0; k < n; k++)
-        if (nt_clustering_decide(m, round->cell[k].block, round->cell[k].a, round->cell[k].b, err) <
-            0)
+        if (nt_clustering_decide(m, &round->cell[k], err) < 0)
             return -1;
     return 0;
 }

@@ -19,11 +19,9 @@
 /* A round during planning; a host is in at most one of its pairs. */
 struct nt_round_pairs {
     size_t count;
-    uint32_t (*seat)[2]; /* room for half of the seats */
-    bool *busy;          /* per seat: in the round */
-    struct {
-        uint32_t block, a, b; /* a > b: clusters of this block */
-    } * cell;                 /* set by nt_round_clusters only */
+    uint32_t (*seat)[2];        /* room for half of the seats */
+    bool *busy;                 /* per seat: in the round */
+    struct nt_block_cell *cell; /* set by nt_round_clusters only */
 };
 
 static inline void nt_round_pairs_add(struct nt_round_pairs *round, uint32_t a, uint32_t b)
