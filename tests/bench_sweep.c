@@ -107,11 +107,11 @@ static void run_seed(const struct nt_sweep_kind *kind, const struct nt_network *
                      bool any, struct sums *s)
 {
     struct nt_measure_noise noise = {.sd = NOISE, .outliers = OUTLIERS, .seed = seed};
+    const struct nt_noisy_network noisy = {n, &noise};
     uint32_t *order = any ? shuffled(n->hosts, seed) : NULL;
     struct nt_sweep_run run;
     struct nt_err err;
-    if (nt_sweep_simulate(kind, n, &noise, &(struct nt_sweep_how){order, NULL, now_s}, &run, &err) <
-        0)
+    if (nt_sweep_simulate(kind, &noisy, &(struct nt_sweep_how){order, NULL, now_s}, &run, &err) < 0)
         give_up(&err);
     s->rounds += (double)run.rounds;
     s->pairs += (double)run.pairs;
@@ -232,10 +232,11 @@ static int print_prior_row(size_t k, bool full)
     struct sums s = {.hosts = n->hosts};
     for (uint64_t seed = 1; seed <= seeds; seed++) {
         struct nt_measure_noise noise = {.sd = NOISE, .outliers = OUTLIERS, .seed = seed};
+        const struct nt_noisy_network noisy = {n, &noise};
         struct nt_belief *belief = believed(n, prior_rows[k].moved, seed);
         struct nt_sweep_run run;
         struct nt_err err;
-        if (nt_sweep_simulate(&nt_sweep_kind_prior, n, &noise,
+        if (nt_sweep_simulate(&nt_sweep_kind_prior, &noisy,
                               &(struct nt_sweep_how){NULL, belief, now_s}, &run, &err) < 0)
             give_up(&err);
         s.rounds += (double)run.rounds;

@@ -94,7 +94,8 @@ static bool record_next(const struct nt_network *n, const struct recording *how,
     record_must(more, &err);
     if (more == 0 || (how->unrepeated && nt_repeats_is_phase(order.phase)))
         return false;
-    record_must(nt_order_answer(n, &how->noise, &order, (uint32_t)r->rounds, results, &got, &err),
+    record_must(nt_order_answer(&(struct nt_noisy_network){n, &how->noise}, &order,
+                                (uint32_t)r->rounds, results, &got, &err),
                 &err);
     for (size_t k = 0; k < got; k++)
         if (how->disturbed > 0 && nt_rng_uniform(&r->rng) < how->disturbed)

@@ -124,6 +124,7 @@ static struct seen run_on(struct trial t, struct nt_network *n, bool prtt)
 {
     struct seen seen = {0};
     struct nt_measure_noise noise = {.sd = 0.01, .outliers = t.disturbed, .seed = 5};
+    const struct nt_noisy_network noisy = {n, &noise};
     struct nt_campaign_options options = {.level = t.level,
                                           .latency_only = t.latency_only,
                                           .budget_s = t.budget_s,
@@ -150,7 +151,7 @@ static struct seen run_on(struct trial t, struct nt_network *n, bool prtt)
                 answer_prtt(n, &order, results, &got) + (in_phase == 1 ? slow_first_prtt_s : 0);
         else
             assert_int_equal(
-                nt_order_answer(n, &noise, &order, (uint32_t)seen.rounds, results, &got, &err), 0);
+                nt_order_answer(&noisy, &order, (uint32_t)seen.rounds, results, &got, &err), 0);
         double rest = nt_campaign_pause_s(c);
         seen.load_s += order.window_s;
         seen.rested_s += rest;
@@ -385,6 +386,7 @@ static size_t order_all(const struct nt_network *n, struct nt_campaign_options o
                         double lap_s, uint32_t (*met)[2], size_t *most_at_once)
 {
     struct nt_measure_noise noise = {.sd = 0.01, .seed = 5};
+    const struct nt_noisy_network noisy = {n, &noise};
     struct nt_order order, also;
     struct nt_campaign *c;
     struct nt_result answer[16][8];
@@ -398,9 +400,9 @@ static size_t order_all(const struct nt_network *n, struct nt_campaign_options o
             assert_true(count + order.pairs <= 4096 && order.pairs <= 8);
             memcpy(met + count, order.pair, order.pairs * sizeof *met);
             count += order.pairs;
-            assert_int_equal(nt_order_answer(n, &noise, &order, rounds++, answer[together],
-                                             &got[together], NULL),
-                             0);
+            assert_int_equal(
+                nt_order_answer(&noisy, &order, rounds++, answer[together], &got[together], NULL),
+                0);
             together++;
             also = order;
         } while (together < most && nt_campaign_next_ahead(c, together, &order, NULL) == 1);
@@ -518,6 +520,7 @@ TEST(too_many_hosts_stay_untold)
         .level = NT_LEVEL_FULL, .budget_s = 1000, .max_load = 1, .seed = 1};
     SCOPED(network) *n = made_network("chain:5x8");
     struct nt_measure_noise noise = {.sd = 0.01, .seed = 5};
+    const struct nt_noisy_network noisy = {n, &noise};
     struct nt_result results[HERE];
     struct nt_inferred known;
     struct nt_campaign *c;
@@ -533,7 +536,7 @@ TEST(too_many_hosts_stay_untold)
         assert_true(order.kind == NT_ORDER_KERNEL || strcmp(order.phase, "calibration") == 0 ||
                     strcmp(order.phase, "adaptive") == 0 ||
                     strcmp(order.phase, "verification") == 0);
-        assert_int_equal(nt_order_answer(n, &noise, &order, rounds++, results, &got, NULL), 0);
+        assert_int_equal(nt_order_answer(&noisy, &order, rounds++, results, &got, NULL), 0);
         assert_int_equal(nt_campaign_tell(c, results, got, 0.01, NULL), 0);
     }
     for (size_t k = 0; k < nt_campaign_warnings(c); k++)
@@ -587,6 +590,7 @@ static size_t run_plan(const struct nt_plan *plan, double budget_s, double lap_s
 {
     struct nt_network *n = made_network("tree:2x2x4");
     const struct nt_measure_noise noise = {.seed = 5};
+    const struct nt_noisy_network noisy = {n, &noise};
     const struct nt_campaign_options options = {
         .level = NT_LEVEL_FULL, .budget_s = budget_s, .max_load = 1, .seed = 1, .plan = plan};
     struct nt_campaign *c;
@@ -597,8 +601,7 @@ static size_t run_plan(const struct nt_plan *plan, double budget_s, double lap_s
     assert_int_equal(nt_campaign_create(n->hosts, NULL, &options, &c, NULL), 0);
     while (nt_campaign_next(c, now_s, &order, NULL) == 1) {
         assert_string_equal(order.phase, "plan");
-        assert_int_equal(nt_order_answer(n, &noise, &order, (uint32_t)rounds, results, &got, NULL),
-                         0);
+        assert_int_equal(nt_order_answer(&noisy, &order, (uint32_t)rounds, results, &got, NULL), 0);
         now_s += lap_s;
         assert_int_equal(nt_campaign_next_ahead(c, 1, &order, NULL), 0);
         assert_int_equal(nt_campaign_tell(c, results, got, lap_s, NULL), 0);
@@ -640,6 +643,7 @@ static double planned_rate(const uint32_t (*pair)[2], size_t pairs)
 {
     struct nt_network *n = made_network("tree:2x3");
     const struct nt_measure_noise noise = {.seed = 5};
+    const struct nt_noisy_network noisy = {n, &noise};
     struct nt_plan *plan;
     struct nt_campaign *c;
     struct nt_order order;
@@ -656,8 +660,7 @@ static double planned_rate(const uint32_t (*pair)[2], size_t pairs)
     for (; nt_campaign_next(c, now_s, &order, NULL) == 1; rounds++) {
         assert_string_equal(order.phase, rounds < 2 ? "warm-up" : "plan");
         assert_int_equal(order.kind, rounds < 1 ? NT_ORDER_LATENCY : NT_ORDER_BANDWIDTH);
-        assert_int_equal(nt_order_answer(n, &noise, &order, (uint32_t)rounds, results, &got, NULL),
-                         0);
+        assert_int_equal(nt_order_answer(&noisy, &order, (uint32_t)rounds, results, &got, NULL), 0);
         assert_int_equal(got, pairs);
         now_s += 0.01 + order.window_s;
         assert_int_equal(nt_campaign_tell(c, results, got, 0.01 + order.window_s, NULL), 0);
@@ -691,6 +694,7 @@ TEST(kernels_that_are_chosen_run_at_every_level)
         for (int shared = 0; shared < 2; shared++) {
             SCOPED(network) *n = made_network("tree:2x4");
             const struct nt_measure_noise noise = {.sd = 0.01, .seed = 5};
+            const struct nt_noisy_network noisy = {n, &noise};
             const struct nt_campaign_options options = {.level = (enum nt_level)level,
                                                         .latency_only = shared != 0,
                                                         .budget_s = 100,
@@ -715,7 +719,7 @@ TEST(kernels_that_are_chosen_run_at_every_level)
                 assert_true(kernels == 0 || order.kind == NT_ORDER_KERNEL);
                 tiers = tiers || strcmp(order.phase, "tiers") == 0;
                 assert_int_equal(
-                    nt_order_answer(n, &noise, &order, (uint32_t)rounds++, results, &got, NULL), 0);
+                    nt_order_answer(&noisy, &order, (uint32_t)rounds++, results, &got, NULL), 0);
                 now_s += 0.02 + order.window_s;
                 assert_int_equal(nt_campaign_tell(c, results, got, 0.02 + order.window_s, NULL), 0);
             }

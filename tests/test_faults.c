@@ -870,6 +870,7 @@ static struct nt_map *sweep(const char *spec, int rail, double latency, double r
 {
     struct nt_measure_noise noise = {.sd = 0.01, .host_spread = 0.01, .seed = seed};
     struct nt_network *network = made_network(spec);
+    const struct nt_noisy_network noisy = {network, &noise};
     struct nt_samples *samples;
     struct nt_map *map;
     char name[HOSTS][8];
@@ -880,7 +881,7 @@ static struct nt_map *sweep(const char *spec, int rail, double latency, double r
     }
     must(nt_measure_apply_structure(&noise, network, &err));
     plant(network, rail, latency, rate);
-    must(nt_samples_simulate(network, &noise, names, 0.01, &samples, &err));
+    must(nt_samples_simulate(&noisy, names, 0.01, &samples, &err));
     must(nt_solve_samples(samples, NULL, NULL, &map, &err));
     nt_samples_destroy(samples);
     nt_network_destroy(network);

@@ -102,6 +102,7 @@ static double error_of(const char *topology, double outliers, double *claimed)
     struct nt_samples *s;
     struct nt_order order;
     struct nt_measure_noise noise = {.sd = 0.01, .outliers = outliers, .seed = 3};
+    const struct nt_noisy_network noisy = {n, &noise};
     struct nt_result *results = calloc(n->hosts, sizeof *results);
     uint32_t *vertex = calloc(n->hosts, sizeof *vertex), round = 0;
     size_t rounds, got;
@@ -119,7 +120,7 @@ static double error_of(const char *topology, double outliers, double *claimed)
     const struct nt_sweep_setup setup = {truth->hosts, NULL, 0, 1, 5, 7};
     assert_int_equal(nt_link_latency_plan_create(truth, &setup, &planner, &rounds, NULL), 0);
     while (planner->ops->next(planner, &order, NULL) == 1) {
-        assert_int_equal(nt_order_answer(n, &noise, &order, round++, results, &got, NULL), 0);
+        assert_int_equal(nt_order_answer(&noisy, &order, round++, results, &got, NULL), 0);
         assert_int_equal(nt_samples_begin_round(s, NULL), 0);
         for (size_t k = 0; k < got; k++) {
             struct nt_sample x = {.kind = NT_SAMPLE_LATENCY,

@@ -154,6 +154,7 @@ static struct nt_model *repeated(const struct nt_network *n, const struct nt_mat
                                  size_t most_rounds, bool disturbed, size_t *rounds)
 {
     struct nt_measure_noise noise = {.sd = 0.01, .seed = 7};
+    const struct nt_noisy_network noisy = {n, &noise};
     struct nt_result *results = calloc(n->hosts, sizeof *results);
     struct nt_model *model, *found;
     struct nt_planner *planner;
@@ -181,7 +182,7 @@ static struct nt_model *repeated(const struct nt_network *n, const struct nt_mat
         assert_int_equal(sscanf(order.phase, "repeats-%u", &phase), 1);
         assert_true(phase >= 1 && phase <= 6 && nt_repeats_is_phase(order.phase));
         assert_int_equal(
-            nt_order_answer(n, &noise, &order, 99 + (uint32_t)*rounds, results, &got, NULL), 0);
+            nt_order_answer(&noisy, &order, 99 + (uint32_t)*rounds, results, &got, NULL), 0);
         for (size_t k = 0; disturbed && k < got; k++)
             if (nt_rng_uniform(&rng) < 0.2)
                 results[k].value_us *= 1.5;

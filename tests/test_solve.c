@@ -738,6 +738,7 @@ static struct nt_samples *swept(const struct nt_network *n, const struct nt_beli
                                           .mode = NT_SWEEP_AUTO,
                                           .belief = belief};
     struct nt_measure_noise noise = {.sd = 0.02, .seed = seed};
+    const struct nt_noisy_network noisy = {n, &noise};
     struct nt_samples *s = record_of(n->hosts);
     struct nt_campaign *c;
     struct nt_order o;
@@ -757,7 +758,7 @@ static struct nt_samples *swept(const struct nt_network *n, const struct nt_beli
             snprintf(phase, sizeof phase, "%s", o.phase);
         }
         must(nt_samples_begin_round(s, &err));
-        must(nt_order_answer(n, &noise, &o, (uint32_t)*rounds, result, &told, &err));
+        must(nt_order_answer(&noisy, &o, (uint32_t)*rounds, result, &told, &err));
         for (size_t k = 0; k < told; k++)
             must(nt_samples_add(s, nt_record_of(&o, &result[k]), NULL, &err));
         must(nt_campaign_tell(c, result, told, 0.01, &err));

@@ -12,6 +12,7 @@
 static struct nt_samples *sampled(const struct nt_network *n, struct nt_measure_noise noise,
                                   double window_s)
 {
+    const struct nt_noisy_network noisy = {n, &noise};
     struct nt_samples *s;
     char(*name)[16] = calloc(n->hosts, sizeof *name);
     const char **names = calloc(n->hosts, sizeof *names);
@@ -19,7 +20,7 @@ static struct nt_samples *sampled(const struct nt_network *n, struct nt_measure_
         snprintf(name[h], sizeof name[h], "n%u", (unsigned)h + 1);
         names[h] = name[h];
     }
-    if (nt_samples_simulate(n, &noise, names, window_s, &s, &err) < 0)
+    if (nt_samples_simulate(&noisy, names, window_s, &s, &err) < 0)
         fail_msg("%s", err.text);
     free(names);
     free(name);
@@ -134,9 +135,10 @@ TEST(test_sweep_all)
     const struct nt_sweep_kind *all = &nt_sweep_kind_all;
     SCOPED(network) *n = made_network("tree:2x2x4");
     struct nt_measure_noise noise = {.sd = 0.02, .seed = 3};
+    const struct nt_noisy_network noisy = {n, &noise};
     struct nt_sweep_run run;
     assert_int_equal(
-        nt_sweep_simulate(all, n, &noise, &(struct nt_sweep_how){.now_s = tick}, &run, NULL), 0);
+        nt_sweep_simulate(all, &noisy, &(struct nt_sweep_how){.now_s = tick}, &run, NULL), 0);
     assert_true(run.exact);
     assert_int_equal(run.rounds, 3 * 15);
     assert_int_equal(run.bound_rounds, run.rounds);
@@ -144,7 +146,7 @@ TEST(test_sweep_all)
     assert_true(run.planning_s == 2 * 45 + 1 + 1); /* each call once: next and tell, end, solve */
     nt_model_destroy(run.model);
     noise.sd = 1; /* noise that nothing can be seen through */
-    assert_int_equal(nt_sweep_simulate(all, n, &noise, NULL, &run, NULL), 0);
+    assert_int_equal(nt_sweep_simulate(all, &noisy, NULL, &run, NULL), 0);
     assert_false(run.exact);
     assert_true(run.planning_s == 0);
     nt_model_destroy(run.model);
@@ -211,6 +213,7 @@ TEST(test_orders)
     const struct nt_sweep_kind kind = {"asker", create_asker, solve_asker, no_bound};
     SCOPED(network) *n = made_network("tree:2x4");
     struct nt_measure_noise noise = {0};
+    const struct nt_noisy_network noisy = {n, &noise};
     struct nt_sweep_run run;
     uint32_t pairs[][2] = {{0, 4}, {1, 5}, {2, 6}};
     const struct nt_order orders[] = {
@@ -221,7 +224,7 @@ TEST(test_orders)
     const size_t told[] = {3, 3, 0};
     for (size_t k = 0; k < COUNT(orders); k++) {
         asker = (struct asker){.base.ops = &ASKING, .order = orders[k]};
-        assert_int_equal(nt_sweep_simulate(&kind, n, &noise, NULL, &run, NULL), 0);
+        assert_int_equal(nt_sweep_simulate(&kind, &noisy, NULL, &run, NULL), 0);
         assert_int_equal(asker.told, told[k]);
         if (k == 0) {
             assert_true(asker.first.ok);
@@ -234,7 +237,7 @@ TEST(test_orders)
     }
     pairs[1][1] = 8;
     asker = (struct asker){.base.ops = &ASKING, .order = orders[0]};
-    assert_int_equal(nt_sweep_simulate(&kind, n, &noise, NULL, &run, &err), -1);
+    assert_int_equal(nt_sweep_simulate(&kind, &noisy, NULL, &run, &err), -1);
 }
 
 TEST(test_bounds)
@@ -242,11 +245,12 @@ TEST(test_bounds)
     SCOPED(network) *n = made_network("tree:16x16x16x16");
     const struct nt_sweep_kind *all = &nt_sweep_kind_all;
     struct nt_measure_noise noise = {0};
+    const struct nt_noisy_network noisy = {n, &noise};
     struct nt_sweep_run run;
     struct nt_samples *s;
-    assert_int_equal(nt_sweep_simulate(all, n, &noise, NULL, &run, &err), -1);
+    assert_int_equal(nt_sweep_simulate(all, &noisy, NULL, &run, &err), -1);
     assert_int_equal(err.kind, NT_ERR_INPUT);
-    assert_int_equal(nt_samples_simulate(n, &noise, NULL, 0, &s, &err), -1);
+    assert_int_equal(nt_samples_simulate(&noisy, NULL, 0, &s, &err), -1);
 }
 
 RUN_TESTS

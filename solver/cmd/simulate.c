@@ -285,9 +285,9 @@ static int scene_init(const struct arguments *a, struct scene *s, struct nt_err 
 static int write_samples(const struct scene *s, const struct arguments *a, char **text,
                          size_t *bytes, struct nt_err *err)
 {
+    const struct nt_noisy_network noisy = {s->network, &s->noise};
     struct nt_samples *samples;
-    if (nt_samples_simulate(s->network, &s->noise, s->name, a->bandwidth ? WINDOW_S : 0, &samples,
-                            err) < 0)
+    if (nt_samples_simulate(&noisy, s->name, a->bandwidth ? WINDOW_S : 0, &samples, err) < 0)
         return -1;
     int rc = nt_samples_set_word(&samples->job.generator, GENERATOR, err);
     if (rc == 0)
@@ -517,6 +517,7 @@ static int write_sweep(const struct scene *s, const struct arguments *a, char **
                        struct nt_err *err)
 {
     const struct nt_sweep_kind *kind = find_sweep(a->sweep, err);
+    const struct nt_noisy_network noisy = {s->network, &s->noise};
     struct nt_sweep_run run;
     struct rusage usage = {0};
     struct nt_json_writer w = {0};
@@ -526,7 +527,7 @@ static int write_sweep(const struct scene *s, const struct arguments *a, char **
         return -1;
     int rc = read_prior(s, a->prior, &belief, err);
     if (rc == 0)
-        rc = nt_sweep_simulate(belief != NULL ? &nt_sweep_kind_prior : kind, s->network, &s->noise,
+        rc = nt_sweep_simulate(belief != NULL ? &nt_sweep_kind_prior : kind, &noisy,
                                &(struct nt_sweep_how){order, belief, cpu_s}, &run, err);
     nt_belief_destroy(belief);
     free(order);

@@ -230,11 +230,10 @@ static int answer_order(struct field *f, const struct nt_order *order, uint32_t 
     return 0;
 }
 
-int nt_order_answer(const struct nt_network *network, const struct nt_measure_noise *noise,
-                    const struct nt_order *order, uint32_t round, struct nt_result *results,
-                    size_t *n, struct nt_err *err)
+int nt_order_answer(const struct nt_noisy_network *from, const struct nt_order *order,
+                    uint32_t round, struct nt_result *results, size_t *n, struct nt_err *err)
 {
-    struct field f = {.network = network, .noise = noise};
+    struct field f = {.network = from->network, .noise = from->noise};
     int rc = answer_order(&f, order, round, n, err);
     if (rc == 0 && *n > 0)
         memcpy(results, f.result, *n * sizeof *results);
@@ -332,14 +331,14 @@ static int judge_network(const struct nt_sweep_kind *kind, const struct nt_netwo
     return 0;
 }
 
-int nt_sweep_simulate(const struct nt_sweep_kind *kind, const struct nt_network *network,
-                      const struct nt_measure_noise *noise, const struct nt_sweep_how *how,
-                      struct nt_sweep_run *run, struct nt_err *err)
+int nt_sweep_simulate(const struct nt_sweep_kind *kind, const struct nt_noisy_network *from,
+                      const struct nt_sweep_how *how, struct nt_sweep_run *run, struct nt_err *err)
 {
     static const struct nt_sweep_how plain;
     how = how != NULL ? how : &plain;
-    struct nt_sweep_input input = {network, how->order, noise->seed, how->belief};
-    struct field f = {.network = network, .noise = noise};
+    const struct nt_network *network = from->network;
+    struct nt_sweep_input input = {network, how->order, from->noise->seed, how->belief};
+    struct field f = {.network = network, .noise = from->noise};
     struct stopwatch watch = {.now_s = how->now_s};
     struct nt_sweep_run done = {0};
     struct nt_planner *planner = NULL;
@@ -610,15 +609,14 @@ static int record_sweep(struct nt_samples *s, struct field *f, const char *const
     return 0;
 }
 
-int nt_samples_simulate(const struct nt_network *network, const struct nt_measure_noise *noise,
-                        const char *const *host_name, double window_s, struct nt_samples **out,
-                        struct nt_err *err)
+int nt_samples_simulate(const struct nt_noisy_network *from, const char *const *host_name,
+                        double window_s, struct nt_samples **out, struct nt_err *err)
 {
-    struct field f = {.network = network, .noise = noise};
+    struct field f = {.network = from->network, .noise = from->noise};
     struct nt_samples *s;
-    if (network->hosts > NT_SAMPLES_SIM_HOSTS)
+    if (from->network->hosts > NT_SAMPLES_SIM_HOSTS)
         return nt_err_set(err, NT_ERR_INPUT, "samples of all pairs of %zu hosts: at most %d",
-                          network->hosts, (int)NT_SAMPLES_SIM_HOSTS);
+                          from->network->hosts, (int)NT_SAMPLES_SIM_HOSTS);
     if (nt_samples_create(&s, err) < 0)
         return -1;
     int rc = record_sweep(s, &f, host_name, window_s, err);

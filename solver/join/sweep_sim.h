@@ -17,6 +17,12 @@
 /* Pings per latency: batches of pings. */
 enum { NT_SWEEP_SIM_BATCHES = 3, NT_SWEEP_SIM_PINGS = 10 };
 
+/* A known network and the noise of its measurements; both borrowed. */
+struct nt_noisy_network {
+    const struct nt_network *network;
+    const struct nt_measure_noise *noise;
+};
+
 /* The inputs of a planner. The network is for a sweep with known routes. */
 struct nt_sweep_input {
     const struct nt_network *network;
@@ -61,15 +67,13 @@ struct nt_sweep_how {
 /* how NULL: nothing of it. Latency and bandwidth orders (concurrent flows share max-min
  * fairly) are answered; PRTT and kernels get no results. NT_ERR_INPUT:
  * a planner without solve on more hosts than a matrix should have. */
-int nt_sweep_simulate(const struct nt_sweep_kind *kind, const struct nt_network *network,
-                      const struct nt_measure_noise *noise, const struct nt_sweep_how *how,
-                      struct nt_sweep_run *run, struct nt_err *err);
+int nt_sweep_simulate(const struct nt_sweep_kind *kind, const struct nt_noisy_network *from,
+                      const struct nt_sweep_how *how, struct nt_sweep_run *run, struct nt_err *err);
 
 /* Simulates the measurements of an order as nt_sweep_simulate does. results: room for order->pairs;
  * *n are set. */
-int nt_order_answer(const struct nt_network *network, const struct nt_measure_noise *noise,
-                    const struct nt_order *order, uint32_t round, struct nt_result *results,
-                    size_t *n, struct nt_err *err);
+int nt_order_answer(const struct nt_noisy_network *from, const struct nt_order *order,
+                    uint32_t round, struct nt_result *results, size_t *n, struct nt_err *err);
 
 /* Makes the record of a sweep of all pairs: each pair once in a round of disjoint pairs, measured
  * from both ends. With bandwidth there is a second phase in which the pairs of a round run at the
@@ -77,8 +81,7 @@ int nt_order_answer(const struct nt_network *network, const struct nt_measure_no
  * rails also phase "rails", of rail0, rail1, .... At most NT_SAMPLES_SIM_HOSTS hosts. The caller
  * frees *out. */
 enum { NT_SAMPLES_SIM_HOSTS = 4096 };
-int nt_samples_simulate(const struct nt_network *network, const struct nt_measure_noise *noise,
-                        const char *const *host_name, double window_s, struct nt_samples **out,
-                        struct nt_err *err);
+int nt_samples_simulate(const struct nt_noisy_network *from, const char *const *host_name,
+                        double window_s, struct nt_samples **out, struct nt_err *err);
 
 #endif
