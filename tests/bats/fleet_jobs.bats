@@ -25,16 +25,22 @@ setup() {
     cd "$BATS_TEST_TMPDIR" || return 1
 }
 
-# measured USER HOSTS: a job of that user on these hosts; its map is in the archive
+# measured USER HOSTS: a job of that user on these hosts; its map is in the archive. If others take the
+# processors, an agent may not write it in time, which it logs: then another job.
 measured() {
-    if [ "$1" = other ]; then # root may submit for another user
-        JOB=$(on n1 timeout 30 sbatch --parsable --uid=games --chdir=/ -o /dev/null --nettopo=quick,budget=5 \
-            -w "$2" -N "$(awk -F, '{print NF}' <<<"$2")" --wrap true) || return
-    else
-        submit --nettopo=quick,budget=5 -w "$2" -N "$(awk -F, '{print NF}' <<<"$2")" <<<$'#!/bin/sh\ntrue' || return
-    fi
-    completed "$JOB"
-    wait_until 10 test -e "$KEPT/maps/$JOB.0.nettest.gz"
+    local try
+    for try in 1 2 3; do
+        if [ "$1" = other ]; then # root may submit for another user
+            JOB=$(on n1 timeout 30 sbatch --parsable --uid=games --chdir=/ -o /dev/null --nettopo=quick,budget=5 \
+                -w "$2" -N "$(awk -F, '{print NF}' <<<"$2")" --wrap true) || return
+        else
+            submit --nettopo=quick,budget=5 -w "$2" -N "$(awk -F, '{print NF}' <<<"$2")" <<<$'#!/bin/sh\ntrue' || return
+        fi
+        completed "$JOB" || return
+        if wait_until 1 test -e "$KEPT/maps/$JOB.0.nettest.gz"; then return 0; fi
+        echo "# try $try: the map of job $JOB is not in the archive" >&3
+    done
+    fail "no map in the archive after three jobs"
 }
 
 all=n1,n2,n3,n4,n5,n6,n7,n8
