@@ -956,7 +956,7 @@ static int find_errors(const struct nt_work *w, const struct nt_matrix *p, doubl
     NT_SCOPED struct nt_arena memory = {0};
     struct ends e;
     double used = 0;
-    if (m->switches == 0 || m->switches > NT_UNKNOWNS_MAX)
+    if (m->switches == 0 || m->switches >= NT_UNKNOWNS_MAX)
         return 0;
     if (ends_init(&e, w, m, &memory, err) < 0)
         return -1;
@@ -970,6 +970,8 @@ static int find_errors(const struct nt_work *w, const struct nt_matrix *p, doubl
             add_reading(&e, i, j, 1 / (us * us), us - ends);
             used++;
         }
+    for (size_t s = 0; s < m->switches; s++) /* not an unknown without hosts */
+        e.matrix[s * (m->switches + 2)] += e.hosts[s] == 0 ? 1 : 0;
     lapack_int size = (lapack_int)(m->switches + 1);
     if (LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'U', size, e.matrix, size) == 0 &&
         LAPACKE_dpotri_work(LAPACK_COL_MAJOR, 'U', size, e.matrix, size) == 0)

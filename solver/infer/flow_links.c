@@ -581,8 +581,11 @@ static void compare_round(struct view *v, struct pass *p, size_t round, bool mos
     struct channel *ends[2];
     for (size_t k = 0; k < r->flows; k++) {
         double rate = rate_alone(p, &r->flow[k], ends);
-        double other = flows == 1 ? fastest_near(v, round) : best[rate >= best[0]];
-        for (size_t e = 0; e < 2 && rate > 0 && other > 0; e++) {
+        if (!(rate > 0))
+            continue;
+        bool in_best = !ends[0]->slower && !ends[1]->slower && rate >= best[0];
+        double other = flows == 1 ? fastest_near(v, round) : best[in_best];
+        for (size_t e = 0; e < 2 && other > 0; e++) {
             double relative = rate / fmin(1, other / usual);
             if (most)
                 ends[e]->relative = fmax(ends[e]->relative, relative);
@@ -647,6 +650,17 @@ static void find_tiers(struct view *v)
     }
 }
 
+/* Whether the bandwidths of the links below the switch depend on routes, so that what two of them
+ * carried in different rounds cannot be compared. */
+static bool depends_on_routes(const struct view *v, uint32_t parent)
+{
+    const struct nt_rooted_tree *h = v->w->rooted;
+    for (uint32_t i = h->first[parent]; i < h->first[parent + 1]; i++)
+        if (v->w->model->link[h->up[h->child[i]] / 2].effective)
+            return true;
+    return false;
+}
+
 static void set_suspects(struct view *v)
 {
     const struct nt_rooted_tree *h = v->w->rooted;
@@ -663,7 +677,7 @@ static void set_suspects(struct view *v)
                                          h->first[parent + 1] - h->first[parent], height, down);
                 least = n < CLASS_MIN ? v->tier[height].least[down] : least_of_class(v, n, &usual);
             }
-            if (is_narrow(link, least))
+            if (is_narrow(link, least) && (c < h->hosts || !depends_on_routes(v, parent)))
                 v->w->model->link[h->up[c] / 2].suspect = true;
         }
     }

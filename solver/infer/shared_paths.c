@@ -168,6 +168,7 @@ enum { UP, DOWN, WAYS };
 struct evidence {
     bool alone[2]; /* each reached its value while the other was idle */
     bool beside;   /* another link below the same switch was full meanwhile */
+    bool between;  /* flows from one to the other had less than is explained, too */
     double sum, squares, most, through;
     size_t rounds;
 };
@@ -251,6 +252,22 @@ static bool has_full_sibling(const struct shared *s, const struct pair *p, int w
     return false;
 }
 
+/* Whether the flows over one link of the pair go to the other, which is idle in this direction, and
+ * have less than is explained: two of a full mesh have a cable of their own. */
+static bool is_slow_between(struct shared *s, const struct pair *p, int way,
+                            const struct nt_flow_round *round)
+{
+    for (int k = 0; k < 2; k++) {
+        uint32_t one = channel_of(s, p->child[k], way), other = channel_of(s, p->child[1 - k], way);
+        const struct carried *carried = &s->tally.link[one];
+        if (is_odd(carried) && s->tally.link[other].flows == 0 &&
+            flows_meet(&s->tally, round, one, one) &&
+            s->tally.both[nt_channel_back(other)][0] >= NEARLY_ALL * carried->flows)
+            return true;
+    }
+    return false;
+}
+
 static void note_round(struct shared *s, struct pair *p, int way, size_t number,
                        const struct nt_flow_round *round)
 {
@@ -267,6 +284,7 @@ static void note_round(struct shared *s, struct pair *p, int way, size_t number,
         e->alone[k] = e->alone[k] || (carried[k]->MBps >= NEARLY_FULL * value[k] &&
                                       carried[1 - k]->MBps < IDLE * value[1 - k]);
     double sum = carried[0]->MBps + carried[1]->MBps;
+    e->between = e->between || is_slow_between(s, p, way, round);
     if (carried[0]->flows == 0 || carried[1]->flows == 0)
         return;
     if (!is_odd(carried[0]) || !is_odd(carried[1])) {
@@ -288,7 +306,7 @@ static void note_round(struct shared *s, struct pair *p, int way, size_t number,
 static double judge_direction(const struct shared *s, struct pair *p, int way)
 {
     const struct evidence *e = &p->by[way];
-    if (e->rounds == 0 || !e->alone[0] || !e->alone[1])
+    if (e->rounds == 0 || e->between || !e->alone[0] || !e->alone[1])
         return 0;
     double n = (double)e->rounds, mean = e->sum / n;
     double alone = bandwidth_of(&s->tally, channel_of(s, p->child[0], way)) +

@@ -475,6 +475,16 @@ assert [n["name"] for n in m["nodes"]] == ["n1", "n2", "n9", "n10"]
     jq -r '.warnings[]' quarter8.json | grep -F "the link of n3 differs from all other host links"
 }
 
+# A tree of one more switch is found, whose links carry less between two switches than to several.
+@test "full meshes of switches have no finding" {
+    local mesh
+    for mesh in 3,hosts=4 4,hosts=2 4,hosts=4 5,hosts=3 6,hosts=2; do
+        "$nettopo" simulate -t "fullmesh:$mesh" --noise 0.02 --bandwidth --seed 1 -o mesh.samples
+        "$nettopo" solve mesh.samples -o mesh.json
+        [ "$(jq '.findings | length' mesh.json)" = 0 ] || { echo "$mesh: $(jq -c .findings mesh.json)"; return 1; }
+    done
+}
+
 @test "rounds that were slow for all hosts blame none of them" {
     local sample
     for sample in busy4 busy5 busy6; do
