@@ -113,8 +113,9 @@ static void put_changes(struct nt_json_writer *w, const struct nt_fleet_changes 
     if (a->json) {
         nt_json_end(w, ']');
     } else if (shown == 0) {
-        nt_strbuf_print(&w->buf, "no changes in %llu jobs\n",
-                        (unsigned long long)changes->fleet.sums.jobs);
+        nt_strbuf_print(&w->buf, "no changes in %llu job%s\n",
+                        (unsigned long long)changes->fleet.sums.jobs,
+                        changes->fleet.sums.jobs == 1 ? "" : "s");
     }
 }
 

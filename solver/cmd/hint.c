@@ -206,10 +206,10 @@ static int leave_spares_out(const struct arguments *a, const struct nt_map *map,
         return -1;
     if (f->spares < a->spares)
         fprintf(stderr,
-                "nettopo hint: --spare %llu: the map has %zu hosts, so that %zu %s left out and "
+                "nettopo hint: --spare %llu: the map has %zu host%s, so that %zu %s left out and "
                 "one is kept\n",
-                (unsigned long long)a->spares, map->model->hosts, f->spares,
-                f->spares == 1 ? "is" : "are");
+                (unsigned long long)a->spares, map->model->hosts, map->model->hosts == 1 ? "" : "s",
+                f->spares, f->spares == 1 ? "is" : "are");
     const struct nt_model *m = map->model;
     size_t slots = 0;
     for (size_t h = 0; h < m->hosts; h++)

@@ -481,8 +481,8 @@ static void count_hosts(const struct nt_model *m, const uint32_t *same, const st
     }
 }
 
-/* Returns the longest link of a host that is on the same switch as others: the median, and less
- * than a link between switches more. */
+/* Returns the longest link of a host that is on the same switch as others: the median plus
+ * the resolution, which is less than a link between switches. */
 static double longest_own(const struct nt_model *m, float *scratch)
 {
     size_t n = 0;

@@ -170,8 +170,16 @@ static void put_vertex(struct nt_strbuf *d, const struct nt_reference_match *a,
         if (l->b < m->hosts && near[l->a])
             hosts[l->b] = true;
     }
+    const bool *shown = own ? near : hosts;
+    size_t k = 0;
+    while (k < m->hosts && !shown[k])
+        k++;
+    if (k == m->hosts) {
+        nt_strbuf_puts(d, "switch that joins switches without hosts");
+        return;
+    }
     nt_strbuf_puts(d, own ? "switch over " : "switch that joins those of ");
-    put_hosts(d, a, m, own ? near : hosts);
+    put_hosts(d, a, m, shown);
 }
 
 static void put_ends(struct nt_strbuf *d, const struct nt_reference_match *a,

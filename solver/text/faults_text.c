@@ -85,7 +85,10 @@ void nt_fault_put_sentence(struct nt_strbuf *to, const struct nt_map *map, const
         nt_strbuf_puts(to, k == 0 ? ", or " : " or ");
         put_part_words(to, map, &f->other[k]);
     }
-    nt_strbuf_puts(to, f->others > 0 ? " is the cause" : "");
+    if (f->others > 0) {
+        bool links = f->other[f->others - 1].kind == NT_FAULT_PATH_SHARED;
+        nt_strbuf_puts(to, links ? " are the cause" : " is the cause");
+    }
 }
 
 void nt_populations_put(struct nt_strbuf *to, const struct nt_map *map)

@@ -317,7 +317,8 @@ static int wrong_figure(const struct nt_csv_reader *r, const char *cell, struct 
 /* The diagonal is ignored, so a latency of 0 is judged when the place of its cell is known. */
 static bool is_plausible(const struct nt_csv_reader *r, double value)
 {
-    return value <= figure_max && (r->kind == NT_MATRIX_LATENCY_US ? value >= 0 : value > 0);
+    return value <= figure_max &&
+           ((float)value > 0 || (r->kind == NT_MATRIX_LATENCY_US && value == 0));
 }
 
 /* Returns the cell at the reader's column of the current row. */
@@ -701,10 +702,11 @@ static int zero_latency(struct nt_csv_reader *r, size_t a, size_t b, size_t line
                         struct nt_err *err)
 {
     r->line = line;
-    return nt_err_set(err, NT_ERR_INPUT,
-                      "the latency from %.64s to %.64s is 0. Leave the cell empty if the pair was "
-                      "not measured.",
-                      r->names.name[a], r->names.name[b]);
+    return nt_err_set(
+        err, NT_ERR_INPUT,
+        "the latency from %.64s to %.64s is 0. Leave out the values of pairs that were "
+        "not measured.",
+        r->names.name[a], r->names.name[b]);
 }
 
 /* Moves the cells of a triangle above the diagonal to their columns, and removes the diagonal. */
