@@ -256,14 +256,14 @@ TEST(a_bad_text_is_refused_with_its_line_and_reason)
         {",a,b,c\na,0\nb,1,0,4\n",
          "f:3: expected 3 values as in the first row, found 3, and the rows form no triangle"},
         {",a,b\na,,1,2\n", "f:2: expected 2 values as in the first row, found more"},
-        {",a,b,c\na,0,1,2\nb,1,0,0\nc,2,3,0\n",
-         "f:3: the latency from b to c is 0. Leave out the values of pairs that were not measured."},
-        {",a,b,c\nc,0,3,0\na,0,1,2\nb,1,0,4\n",
-         "f:2: the latency from c to a is 0. Leave out the values of pairs that were not measured."},
-        {",a,b,c\na,0,1,0\nb,0,2\nc,0\n",
-         "f:2: the latency from a to c is 0. Leave out the values of pairs that were not measured."},
-        {"a b 1\na c 0\nb c 1\n",
-         "f:2: the latency from a to c is 0. Leave out the values of pairs that were not measured."},
+        {",a,b,c\na,0,1,2\nb,1,0,0\nc,2,3,0\n", "f:3: the latency from b to c is 0. Leave out the "
+                                                "values of pairs that were not measured."},
+        {",a,b,c\nc,0,3,0\na,0,1,2\nb,1,0,4\n", "f:2: the latency from c to a is 0. Leave out the "
+                                                "values of pairs that were not measured."},
+        {",a,b,c\na,0,1,0\nb,0,2\nc,0\n", "f:2: the latency from a to c is 0. Leave out the values "
+                                          "of pairs that were not measured."},
+        {"a b 1\na c 0\nb c 1\n", "f:2: the latency from a to c is 0. Leave out the values of "
+                                  "pairs that were not measured."},
         {",a,b\na,,x\n",
          "f:2: column 3 (b): expected a latency over 0 and up to 1e15 us, found \"x\""},
         {",a,b\na,,1 2\n",
