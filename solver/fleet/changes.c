@@ -619,7 +619,7 @@ int nt_changes_find(struct nt_changes *changes, struct nt_fleet_change **out, si
     return 0;
 }
 
-/* ---- parts that jobs find worse than their like ---- */
+/* ---- parts that jobs find worse than comparable parts ---- */
 
 enum { JOBS_ALWAYS = 2, JOBS_SINCE = 3, USERS = 2 };
 

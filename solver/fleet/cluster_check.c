@@ -224,8 +224,8 @@ static int compare_between(const void *p, const void *q)
     return NT_ORDER(x->x, y->x, NT_ORDER(x->y, y->y, 0));
 }
 
-/* Returns the median of value[n], or that of the users' medians if it is nearer to from: few
- * readings deviate by chance, and many of one user may. */
+/* Returns the median of value[n] or the median of the users' medians, whichever is nearer to from.
+ * Few readings deviate by chance, and many readings of one user may deviate together. */
 static double middle_of(const struct check *c, size_t n, double from)
 {
     for (size_t k = 0; k < n; k++)

@@ -25,7 +25,7 @@ struct nt_evidence_job {
     int64_t time_s; /* time of the measurement, seconds since 1970 UTC */
     uint64_t id;    /* distinguishes jobs with the same time; any number that does not change */
     uint32_t user;  /* index of the user */
-    /* Its latencies are exp(offset_ln) times those of the median job; NaN: not known */
+    /* Its latencies are exp(offset_ln) times the latencies of the median job; NaN: not known */
     float offset_ln;
 };
 
