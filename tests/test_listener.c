@@ -272,12 +272,12 @@ static double time_to_join(unsigned machines)
 
 TEST(machines_delay_a_member_little)
 {
-    static const size_t machines[] = {1, 16};
+    static const unsigned machines[] = {1, 16};
     if (munge.pid == 0)
         skip();
     for (size_t k = 0; k < sizeof machines / sizeof *machines; k++) {
         double took = time_to_join(machines[k]);
-        print_message("beside %zu flooding machines a member joins after %.3f s\n", machines[k],
+        print_message("beside %u flooding machines a member joins after %.3f s\n", machines[k],
                       took);
         assert_below(took, 0.05);
     }
