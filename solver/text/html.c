@@ -153,8 +153,8 @@ static void put_link(struct nt_strbuf *d, const struct side *s, size_t k)
     put_value(d, "backMBps", text);
     put_probability(d, l->probability);
     put_figure(d, "px", nt_number_round(nt_look_thickness(&s->look, k), 2));
-    if (s->flat != NULL && nt_layout_stub(s->flat, k, end))
-        nt_strbuf_print(d, ",\"stub\":[%.4f,%.4f]", end[0], end[1]);
+    if (s->flat != NULL && nt_layout_short_end(s->flat, k, end))
+        nt_strbuf_print(d, ",\"end\":[%.4f,%.4f]", end[0], end[1]);
     if (s->map == s->picture->map && s->picture->load != NULL)
         put_plain(d, "load", s->picture->load[k]);
     nt_strbuf_print(d, "%s%s}", l->simplex ? ",\"simplex\":true" : "",

@@ -218,7 +218,7 @@ static int hold_apart(struct work *w, double least, struct nt_err *err)
 
 /* In units of the grid: distance of planes, length of a short end, distance of a host from its
  * switch; ASPECT: width of a window over its height. */
-static const double PLANES_APART = 2.2, STUB = 0.36, HOST = 0.42, ASPECT = 1.4;
+static const double PLANES_APART = 2.2, SHORT_END = 0.36, HOST = 0.42, ASPECT = 1.4;
 
 struct grid {
     const struct nt_model *model;
@@ -372,11 +372,11 @@ void nt_layout_destroy(struct nt_layout *layout)
     free(layout);
 }
 
-bool nt_layout_stub(const struct nt_layout *layout, size_t link, double end[2])
+bool nt_layout_short_end(const struct nt_layout *layout, size_t link, double end[2])
 {
     if (layout->turn == NULL || isnan(layout->turn[link]))
         return false;
-    end[0] = STUB * layout->unit * cos(layout->turn[link]);
-    end[1] = STUB * layout->unit * sin(layout->turn[link]);
+    end[0] = SHORT_END * layout->unit * cos(layout->turn[link]);
+    end[1] = SHORT_END * layout->unit * sin(layout->turn[link]);
     return true;
 }

@@ -31,7 +31,8 @@ struct nt_layout {
     double
         stress;  /* normalised: mean squared relative error of the lengths; 0: perfect, or a grid */
     double unit; /* distance of neighbours in a grid; 0: the layout is no grid */
-    double *turn; /* grid only, by link: direction of its short ends (nt_layout_stub); NAN: none */
+    double *
+        turn; /* grid only, by link: direction of its short ends (nt_layout_short_end); NAN: none */
 };
 
 /* Computes a layout. The same model and seed give the same layout. Vertices without links are
@@ -42,6 +43,6 @@ void nt_layout_destroy(struct nt_layout *layout);
 
 /* Returns whether a link of a grid goes around an edge or to another plane. Such a link is drawn as
  * two short ends: end is set to the vector of the one at a, and b has the opposite one. */
-bool nt_layout_stub(const struct nt_layout *layout, size_t link, double end[2]);
+bool nt_layout_short_end(const struct nt_layout *layout, size_t link, double end[2]);
 
 #endif

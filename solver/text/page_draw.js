@@ -422,19 +422,19 @@ function drawNet(pane, room, tall) {
   const labelOfVertex = n =>
     n.name +
     (!isPhone() && leavesOf(map, n) && !fanOpen(map, n) ? ` \u00b7 ${plural(leavesOf(map, n), "host")}` : "");
-  /* around all places: names, or the short ends of a grid (stubs) and names behind them */
-  const stub = state.layout === "grid" ? (0.4 * map.grid) / far : 0,
-    [across, down] = stub ? [20, 10] : isPhone() ? [50, 45] : [90, 45],
+  /* around all places: names, or the short ends of a grid and names behind them */
+  const margin = state.layout === "grid" ? (0.4 * map.grid) / far : 0,
+    [across, down] = margin ? [20, 10] : isPhone() ? [50, 45] : [90, 45],
     [xs, ys] = [0, 1].map(k => finite([0, ...shown.map(n => at[n.i][k])])),
-    spans = [xs, ys].map(all => all.at(-1) - all[0] + 2 * stub),
+    spans = [xs, ys].map(all => all.at(-1) - all[0] + 2 * margin),
     room2 = [room - 2 * across, tall - 2 * down],
-    fits = stub
+    fits = margin
       ? Math.min(...spans.map((span, k) => room2[k] / span))
       : isPhone()
         ? room2[0] / spans[0]
         : room / 2 - 90,
     unit = isPhone() ? fits : sizeOf(at, shown, fits, labelOfVertex),
-    px = at.map(([x, y]) => [across + (x - xs[0] + stub) * unit, down + (y - ys[0] + stub) * unit]);
+    px = at.map(([x, y]) => [across + (x - xs[0] + margin) * unit, down + (y - ys[0] + margin) * unit]);
   pane.crowded = crowded;
   pane.box = null;
   pane.items = shown.map(rowOf);
@@ -484,10 +484,10 @@ function drawNet(pane, room, tall) {
 function lineOf(l, px, unit) {
   const [[x0, y0], [x1, y1]] = [px[l.a], px[l.b]],
     path = (strings, ...values) => String.raw({ raw: strings }, ...values.map(v => v.toFixed(1)));
-  if (!l.stub || state.layout !== "grid") return path`M ${x0} ${y0} L ${x1} ${y1}`;
+  if (!l.end || state.layout !== "grid") return path`M ${x0} ${y0} L ${x1} ${y1}`;
   if (isStrong(l))
     return path`M ${x0} ${y0} Q ${(x0 + x1) / 2 + 0.12 * (y1 - y0)} ${(y0 + y1) / 2 - 0.12 * (x1 - x0)} ${x1} ${y1}`;
-  const [dx, dy] = l.stub.map(v => v * unit);
+  const [dx, dy] = l.end.map(v => v * unit);
   return path`M ${x0} ${y0} l ${dx} ${dy} M ${x1} ${y1} l ${-dx} ${-dy}`;
 }
 /* Whether the line from a to b, which is some pixels thick, meets a box: cuts it at each side. */

@@ -331,7 +331,7 @@ function paintLegend() {
       "several similar ones",
     ],
     [
-      state.layout === "grid" && links.some(l => l.stub),
+      state.layout === "grid" && links.some(l => l.end),
       "host",
       '<path class="link" style="--px:1px" d="M 13 8 h 11"/>' + disc(10, 8, 4),
       "around an edge or to another plane",

@@ -28,7 +28,7 @@ struct svg {
     struct nt_look look;
     struct nt_strbuf body; /* the drawing */
     double width, height;  /* size of the drawing */
-    bool tree, stubs;      /* the drawing is one of a tree; has links with two short ends */
+    bool tree, short_ends; /* the drawing is one of a tree; has links with two short ends */
 };
 
 static const char STYLE[] =
@@ -712,12 +712,12 @@ static void put_line(struct net *n, size_t k)
 {
     const struct nt_link *l = &n->svg->model->link[k];
     double end[2];
-    bool stub = nt_layout_stub(n->layout, k, end);
+    bool is_short = nt_layout_short_end(n->layout, k, end);
     const double bow = 0.12;
     double x0 = x_of(n, l->a), y0 = y_of(n, l->a), x1 = x_of(n, l->b), y1 = y_of(n, l->b);
-    n->svg->stubs |= stub;
+    n->svg->short_ends |= is_short;
     nt_strbuf_print(&n->svg->body, "<path class=\"link\" d=\"M %.1f %.1f ", x0, y0);
-    if (!stub)
+    if (!is_short)
         nt_strbuf_print(&n->svg->body, "L %.1f %.1f\"", x1, y1);
     else if (n->svg->look.link_bad[k])
         nt_strbuf_print(&n->svg->body, "Q %.1f %.1f %.1f %.1f\"", (x0 + x1) / 2 + bow * (y1 - y0),
@@ -840,7 +840,7 @@ static void put_legend(struct svg *svg)
              svg->tree ? ", one-way latency, narrower of both bandwidths" : "",
              bound ? " \xc2\xb7 \xe2\x89\xa5: at least" : "",
              simplex ? " \xc2\xb7 arrow: one direction only" : "",
-             svg->stubs ? " \xc2\xb7 short end: around an edge or to another plane" : "",
+             svg->short_ends ? " \xc2\xb7 short end: around an edge or to another plane" : "",
              pale ? " \xc2\xb7 pale: support below 90 %" : "",
              missing ? " \xc2\xb7 hollow: did not answer" : "");
     put_line_of_text(svg, "small", SMALL, words);
