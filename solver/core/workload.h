@@ -38,8 +38,8 @@ struct nt_workload {
     enum nt_kernel kernel;
     uint32_t wave;    /* sr */
     uint32_t percent; /* hot, region: 1 to 100 */
-    /* Of all tasks, for kernels with a free number of messages; 0: 10,000 random ones, in a
-     * permutation one per task */
+    /* The messages of all tasks together, if the kernel leaves the number free. 0: 10,000 for
+     * random pairs, one per task for a permutation. */
     uint32_t messages;
     uint32_t tasks;    /* spread over the hosts; 0: one per host, or as many as the kernel allows */
     double bytes;      /* per message */

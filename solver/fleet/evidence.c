@@ -178,9 +178,7 @@ size_t nt_evidence_next_pair(const struct nt_evidence *e, size_t from)
 static int compare_values(const void *x, const void *y)
 {
     const struct nt_user_value *p = x, *q = y;
-    if (p->user != q->user)
-        return p->user < q->user ? -1 : 1;
-    return (p->value > q->value) - (p->value < q->value);
+    return NT_ORDER(p->user, q->user, NT_ORDER(p->value, q->value, 0));
 }
 
 size_t nt_user_medians(struct nt_user_value *v, size_t n, float *median)

@@ -167,7 +167,7 @@ struct search {
     double first_percent;
     struct nt_model *equalised; /* the map's model with equalised values (equal_parts.h) */
     struct nt_model *certain;   /* and without uncertain groups; NULL: all are certain */
-    /* The model without uncertain groups, for the search; the equalised one if it differs; */
+    /* The model without uncertain groups, for the search; the equalised one if it differs */
     struct view view[3];
     size_t views; /* number of these; after them the map's own model, for the reported gain */
     struct nt_hierarchy *hierarchy;
