@@ -47,7 +47,6 @@ struct nt_bw_cycles {
 
 /* When a channel was seen to carry the most. */
 struct nt_bw_seen {
-    size_t when[2];  /* the steps of the two rounds that carried the most */
     double own_MBps; /* between switches: the most of rounds that are to fill it; NaN */
     size_t own_when; /* the step of that round */
 };
@@ -657,16 +656,8 @@ static bool fills(const struct nt_bw *b, const struct nt_bw_step *step, size_t l
 /* The links of a step's tier, in its direction. */
 struct tier_rate {
     double MBps; /* the most that one carried, if another agrees in another round; else infinite */
-    bool lasts;  /* two rounds apart in time agree on it */
+    bool confirmed; /* two rounds agree on a link that carried it */
 };
-
-/* Rounds between two that hardly met the same disturbance: about a second on slow links. */
-enum { APART = 6 };
-
-static bool are_apart(const size_t *when)
-{
-    return when[0] >= when[1] + APART || when[1] >= when[0] + APART;
-}
 
 /* What disturbed two links in two rounds would have taken the same share of both. */
 static struct tier_rate tier_rate(const struct nt_bw *b, const struct nt_bw_step *s)
@@ -685,7 +676,7 @@ static struct tier_rate tier_rate(const struct nt_bw *b, const struct nt_bw_step
         if (when != SIZE_MAX && b->seen[c].own_when != when)
             tier.MBps = best;
         when = b->seen[c].own_when;
-        tier.lasts = tier.lasts || (!is_disputed(b, c) && are_apart(b->seen[c].when));
+        tier.confirmed = tier.confirmed || !is_disputed(b, c);
     }
     return tier;
 }
@@ -705,14 +696,15 @@ static bool is_unsettled(const struct nt_bw *b, const struct nt_bw_step *step, d
     return false;
 }
 
-/* If no rounds apart agree on the tier, its first one is measured again: if it carries more, what
- * disturbed it may have disturbed the others, and those that it now exceeds are measured again. */
+/* If no two rounds agree on a link of the tier, its first one is measured again: if it carries
+ * more, what disturbed it may have disturbed the others, and those that it now exceeds are measured
+ * again. */
 static bool is_check_due(const struct nt_bw *b, const struct nt_bw_step *check)
 {
     const struct nt_bw_step *step = &b->plan[check->index];
     struct tier_rate tier = tier_rate(b, step);
     bool again = check->parity > 0, first = step->index == 0 && step->parity == 0;
-    return (first && !again && !tier.lasts) || is_unsettled(b, step, tier.MBps, again);
+    return (first && !again && !tier.confirmed) || is_unsettled(b, step, tier.MBps, again);
 }
 
 /* ---- rounds in parts that the network can carry ---- */
@@ -1081,12 +1073,9 @@ static int bandwidth_tell(struct nt_planner *planner, const struct nt_result *re
             continue;
         if (!(b->most[c] >= load)) {
             b->second[c] = b->most[c];
-            b->seen[c].when[1] = b->seen[c].when[0];
             b->most[c] = load;
-            b->seen[c].when[0] = b->step;
         } else if (!(b->second[c] >= load)) {
             b->second[c] = load;
-            b->seen[c].when[1] = b->step;
         }
     }
     return 0;
