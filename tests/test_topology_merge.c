@@ -111,8 +111,9 @@ TEST(flat_becomes_a_tree)
             "SwitchName=all Switches=s1,s2\n");
 }
 
-/* A host alone on a leaf is measured on a longer link, to the core or to the only other leaf: it
- * stays. A host with a link as others have was moved, and one that Slurm has beside others, too. */
+/* A host alone on a leaf, or the only one there that was measured, is measured on a longer link, to
+ * the core or to the only other leaf: it stays. A host with a link as others have was moved, and
+ * one that Slurm has beside others, too. */
 TEST(a_host_alone_on_its_switch_stays)
 {
     static const char core[] = "graph { s1--s3; s2--s3; n1--s1; n2--s1; n3--s1; n4--s2; n5--s2; "
@@ -129,6 +130,10 @@ TEST(a_host_alone_on_its_switch_stays)
         {core, three, "", 0.75},
         {one, "SwitchName=a Nodes=n[1-4]\nSwitchName=c Nodes=n7\nSwitchName=t Switches=a,c\n", "",
          1},
+        {core, /* n8 was not measured */
+         "SwitchName=a Nodes=n[1-3]\nSwitchName=b Nodes=n[4-6]\nSwitchName=c Nodes=n[7-8]\n"
+         "SwitchName=t Switches=a,b,c\n",
+         "", 0.75},
         {leaf, three, "host n7: from c to a\nswitch c: gone\n", 0.5},
         {core, "SwitchName=a Nodes=n[1-3]\nSwitchName=b Nodes=n[4-7]\nSwitchName=t Switches=a,b\n",
          "host n7: from b to t\n", 0.75}};

@@ -224,8 +224,10 @@ static int compare_between(const void *p, const void *q)
     return NT_ORDER(x->x, y->x, NT_ORDER(x->y, y->y, 0));
 }
 
-/* Returns the median of value[n] or the median of the users' medians, whichever is nearer to from.
- * Few readings deviate by chance, and many readings of one user may deviate together. */
+/* Returns the median of value[n] or the median of the users' medians, whichever is nearer to from:
+ * a deviation counts only if both have it. The callers' bounds are for the median of n independent
+ * readings. The median of fewer users' medians exceeds them by chance, and many readings of one
+ * user deviate together. Requiring both has no more false deviations than either alone. */
 static double middle_of(const struct check *c, size_t n, double from)
 {
     for (size_t k = 0; k < n; k++)

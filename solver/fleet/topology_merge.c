@@ -470,7 +470,8 @@ int nt_topology_merge(const struct nt_map *measured, const struct nt_map *curren
 
 /* ---- hosts alone on their switch ---- */
 
-/* Counts the hosts with a link on each current switch. */
+/* Counts the hosts with a link on each current switch. Hosts that were not measured do not count:
+ * the measured tree has a switch only if two of its hosts were measured. */
 static void count_hosts(const struct nt_model *m, const uint32_t *same, const struct side *current,
                         uint32_t *hosts)
 {

@@ -14,9 +14,9 @@
 
 /* To be called before nt_topology_merge: removes the links of hosts that may be alone on a switch.
  * In the measured tree, the link of such a host and the link of its switch are one link. It leads
- * to a switch above or, if that has no other branch, to the switch beside it. A host that Slurm has
- * alone on a switch stays there if its link is longer than the links of other hosts by a link
- * between switches. current may be NULL. */
+ * to a switch above or, if that has no other branch, to the switch beside it. If no other host of
+ * its switch in Slurm was measured, a host stays there if its link is longer than the links of
+ * other hosts by a link between switches. current may be NULL. */
 int nt_topology_keep_alone(struct nt_map *measured, const struct nt_map *current,
                            struct nt_err *err);
 
