@@ -11,7 +11,7 @@ static void read_names(const char *text, struct nt_name_file *names)
 TEST(names_alone_keep_their_order)
 {
     struct nt_name_file names;
-    read_names("# hosts\nn2\n\n  n1 # the first\nn2\n", &names);
+    read_names("# hosts\nn2\n\n  n1 # the first\nn3\n", &names);
     assert_int_equal(names.count, 3);
     assert_false(names.by_guid);
     assert_string_equal(names.entry[0].name, "n2");
@@ -63,6 +63,7 @@ TEST(wrong_names_tell_their_line)
     } table[] = {{"", "f: expected names, one per line, found none"},
                  {"# n1\n", "f: expected names, one per line, found none"},
                  {"n1\nn2 n3\n", "f:2: expected a name, or 0xGUID \"NAME\", found \"n2 n3\""},
+                 {"n1\nn2\n\nn1\n", "f:4: expected each host once, found n1 again"},
                  {"n/1\n", "f:1: host name \"n/1\""},
                  {"0x1 \"\"\n", "f:1: expected a name after the GUID"},
                  {"0x1\n", "f:1: expected a name after the GUID"},

@@ -6,6 +6,7 @@
 
 #include "lines.h"
 #include "map.h"
+#include "names.h"
 #include "number.h"
 
 enum { NAMES_MAX = 2 * NT_HOSTS_MAX };
@@ -43,11 +44,14 @@ static struct nt_word take_description(struct nt_text_line *line)
     return name;
 }
 
-static int read_line(struct nt_name_file *f, struct nt_text_line line, struct nt_err *err)
+/* hosts: the host names of the lines before. */
+static int read_line(struct nt_name_file *f, struct nt_names *hosts, struct nt_text_line line,
+                     struct nt_err *err)
 {
     struct nt_word word, name;
     struct nt_err why = {0};
     uint64_t guid = 0;
+    uint32_t index;
     line.own = true;
     if (!nt_line_next_word(&line, &word))
         return 0;
@@ -80,6 +84,11 @@ static int read_line(struct nt_name_file *f, struct nt_text_line line, struct nt
         return -1;
     if (!by_guid && nt_host_name_check(kept, &why) != 0)
         return nt_line_fail(&line, err, "%s", why.text);
+    int known = by_guid ? 0 : nt_names_add(hosts, kept, &index, err);
+    if (known != 0)
+        return known < 0
+                   ? -1
+                   : nt_line_fail(&line, err, "expected each host once, found %s again", kept);
     f->entry[f->count++] = (struct nt_name_entry){guid, kept, line.number};
     return 0;
 }
@@ -95,10 +104,12 @@ int nt_name_file_read(const char *file, const char *text, size_t bytes, struct n
 {
     struct nt_text lines;
     struct nt_text_line line;
+    struct nt_names hosts = {0};
     *out = (struct nt_name_file){0};
     int rc = nt_text_begin(&lines, file, text, bytes, err);
     while (rc == 0 && nt_text_next_line(&lines, &line))
-        rc = read_line(out, line, err);
+        rc = read_line(out, &hosts, line, err);
+    nt_names_fini(&hosts);
     if (rc == 0 && out->count == 0)
         rc = nt_err_set(err, NT_ERR_INPUT, "%s: expected names, one per line, found none", file);
     if (rc != 0) {

@@ -24,8 +24,8 @@ struct nt_name_file {
     } * entry;
 };
 
-/* Reads a whole text. file is its name in errors. NT_ERR_INPUT: no names, or both kinds of
- * lines. */
+/* Reads a whole text. file is its name in errors. NT_ERR_INPUT: no names, both kinds of
+ * lines, or a host name twice. */
 int nt_name_file_read(const char *file, const char *text, size_t bytes, struct nt_name_file *out,
                       struct nt_err *err);
 void nt_name_file_fini(struct nt_name_file *names);
