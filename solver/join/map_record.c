@@ -294,9 +294,9 @@ static int warn_of_gaps(struct nt_map *map, struct nt_err *err)
     return hidden == 0
                ? 0
                : nt_map_warn(map, err,
-                             "LogGP: in %zu of %zu entries the gap g is not longer than the "
-                             "sender's overhead o, which trains of messages show then: g is "
-                             "at most what is stated",
+                             "LogGP: in %zu of %zu entries g is an upper bound: a host needs as "
+                             "long to send a message (o), so the gap between messages may be "
+                             "shorter",
                              hidden, known);
 }
 
