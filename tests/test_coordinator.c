@@ -220,6 +220,10 @@ static void check_loss(const char *what, struct relay_plan plan)
     assert_int_equal(pairs_without(s, 2), 6);
     if (plan.after <= 3)
         assert_non_null(s->missing[2]);
+    size_t lines = s->missing[2] != NULL; /* one in the map */
+    for (size_t k = 0; k < s->warnings; k++)
+        lines += strstr(s->warning[k], "n3") != NULL;
+    assert_int_equal(lines, 1);
     for (size_t h = 0; h < 5; h++)
         if (h != 2)
             assert_null(s->missing[h]);

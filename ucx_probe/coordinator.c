@@ -500,15 +500,44 @@ static int warn_of_campaign(struct sweep *s, struct nt_err *err)
     return 0;
 }
 
+static size_t first_lost(const struct nt_membership *membership, size_t *lost)
+{
+    size_t first = 0;
+    *lost = 0;
+    for (size_t h = 0; h < membership->hosts; h++)
+        if (membership->lost[h] != NULL && (*lost)++ == 0)
+            first = h;
+    return first;
+}
+
+/* Writes why a host is lost: for one that never connected, how to find the cause. */
+static void put_why(const struct nt_membership *m, size_t host, char why[NT_REASON_BYTES])
+{
+    if (m->rank_of[host] == NT_NO_INDEX)
+        snprintf(why, NT_REASON_BYTES,
+                 "never connected: nettopo-prolog --check --host %.32s tells munge, firewalls, a "
+                 "prolog that did not start",
+                 m->name[host]);
+    else
+        snprintf(why, NT_REASON_BYTES, "%.140s", m->lost[host]);
+}
+
 /* Records lost hosts. A host that was measured with fewer than half of the others is missing in the
- * map. Another one keeps its place, and a warning names it. */
+ * map. Another one keeps its place, and a warning names it. The samples do not repeat the reason
+ * that put_loss writes. */
 static int record_lost(struct sweep *s, const struct nt_measured_pairs *measured,
                        struct nt_err *err)
 {
+    char more[NT_REASON_BYTES];
+    size_t lost, first = first_lost(s->membership, &lost);
     for (size_t h = 0; h < s->membership->hosts; h++) {
         const char *why = s->membership->lost[h];
         if (why == NULL)
             continue;
+        if (h == first) {
+            put_why(s->membership, h, more);
+            why = more;
+        }
         bool placed = (size_t)2 * measured->partners[h] >= s->membership->hosts - 1 &&
                       measured->partners[h] > 0;
         int rc = placed ? nt_samples_warn(s->samples, err, "%s: %s", s->membership->name[h], why)
@@ -545,7 +574,8 @@ struct verdict {
     enum nt_status status;
     char reason[NT_REASON_BYTES]; /* "" if the status is ok */
     char advice[NT_REASON_BYTES]; /* "": none */
-    bool named;                   /* the map's own warnings are more specific (pair_failures.h) */
+    bool named;                   /* the map's own warnings are more specific (pair_failures.h,
+                                     record_lost) */
 };
 
 struct cause {
@@ -599,29 +629,15 @@ static struct cause cause_of_too_few(const struct ending *f, char text[NT_PAIR_F
     return (struct cause){"the time was up", advise_budget};
 }
 
-static size_t first_lost(const struct nt_membership *membership, size_t *lost)
-{
-    size_t first = 0;
-    *lost = 0;
-    for (size_t h = 0; h < membership->hosts; h++)
-        if (membership->lost[h] != NULL && (*lost)++ == 0)
-            first = h;
-    return first;
-}
-
 /* Writes the reason for the job's user, who cannot read the hosts' logs. */
 static void put_loss(const struct nt_membership *m, size_t first, size_t lost,
                      char reason[NT_REASON_BYTES])
 {
+    char why[NT_REASON_BYTES];
+    put_why(m, first, why);
     int n = snprintf(reason, NT_REASON_BYTES, "%zu of %zu hosts did not answer to the end: %.64s%s",
                      lost, m->hosts, m->name[first], lost > 1 ? " and others" : "");
-    if (m->rank_of[first] == NT_NO_INDEX)
-        snprintf(reason + n, NT_REASON_BYTES - (size_t)n,
-                 " (never connected: nettopo-prolog --check --host %.32s tells munge, firewalls, a "
-                 "prolog that did not start)",
-                 m->name[first]);
-    else
-        snprintf(reason + n, NT_REASON_BYTES - (size_t)n, " (%.120s)", m->lost[first]);
+    snprintf(reason + n, NT_REASON_BYTES - (size_t)n, " (%.140s)", why);
 }
 
 static void advise_mtu(const struct ending *f, char advice[NT_REASON_BYTES])
@@ -649,6 +665,7 @@ static void find_status(const struct ending *f, struct verdict *out)
                  why.what);
     } else if (lost > 0) {
         why.advice = advise_named_hosts;
+        out->named = true;
         put_loss(f->sweep->membership, first, lost, out->reason);
     } else if (f->broken != NULL) {
         why.advice = advise_first_host;

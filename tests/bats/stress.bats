@@ -47,7 +47,7 @@ measure_all() { # OPTION HOSTS SECONDS KERNEL
     local try lost
     for try in 1 2 3; do
         measure "$1" "$2" "$3"
-        lost=$(jq -r --arg k "$4" '(.warnings[] | select(test("not reached|not answer|stopped answering"))),
+        lost=$(jq -r --arg k "$4" '(.warnings[] | select(test("not reached|not answer|never connected|stopped answering"))),
             (if any(.stress[]?; .kernel == $k and .congested) then empty else "\($k): congests nothing" end)' "$MAP")
         [ -n "$lost" ] || return 0
         echo "# try $try: $lost" >&3
