@@ -158,6 +158,8 @@ static int read_figures(const struct arguments *a, struct nt_figures *f, struct 
         nt_command_line_number("host-rate", a->host_rate, 0, INFINITY, &f->host_MBps, err) < 0 ||
         read_tiers("link-rate", a->link_rate, f->link_MBps, err) < 0)
         return -1;
+    if (f->host_latency_us == 0)
+        return nt_err_set(err, NT_ERR_USAGE, "--host-latency 0: expected a latency over 0");
     if (f->host_MBps == 0)
         return nt_err_set(err, NT_ERR_USAGE, "--host-rate 0: expected a rate over 0");
     for (size_t k = 0; k < NT_DIMENSIONS_MAX; k++)

@@ -74,6 +74,14 @@ static const struct nt_command_help help = {
     "matrices of latencies, of bandwidths or of both. - is standard input.\n",
     flags, "nettopo solve --latency latency.csv -o map.json"};
 
+/* Returns whether samples of several hosts have no measurement and no reason for that: no status
+ * other than ok, and no prior in place of a sweep. */
+static bool is_empty(const struct nt_samples *s)
+{
+    return s->samples == 0 && s->hosts > 1 && s->status == NT_STATUS_OK &&
+           !(s->belief != NULL && s->belief->taken);
+}
+
 static int solve_samples(const struct arguments *a, struct nt_map **map, struct nt_err *err)
 {
     struct nt_method method, *by = nt_published_method(&a->published, &method) ? &method : NULL;
@@ -82,7 +90,10 @@ static int solve_samples(const struct arguments *a, struct nt_map **map, struct 
         nt_file_read_samples(a->samples, &samples, err) != 0)
         return -1;
     nt_terminal_progress("solving %zu hosts", samples->hosts);
-    int rc = nt_solve_samples(samples, by, NULL, map, err);
+    int rc = is_empty(samples)
+                 ? nt_err_set(err, NT_ERR_INPUT, "%s: expected measurements of pairs, found none",
+                              nt_file_name(a->samples))
+                 : nt_solve_samples(samples, by, NULL, map, err);
     nt_samples_destroy(samples);
     return rc;
 }
@@ -247,6 +258,23 @@ static int choose_lengths(struct arguments *a, const struct matrices *m, struct 
                       nt_file_name(a->latency[0]), bytes);
 }
 
+/* In 1 ns a core reads its own cache, and light travels 0.3 m: nothing between two hosts or two
+ * cores is faster. */
+static const float LEAST_US = 1e-3F;
+
+/* Warns if no latency is possible, as in a matrix in seconds that is read as one in us. */
+static int warn_of_unit(const struct nt_matrix *latency, struct nt_map *map, struct nt_err *err)
+{
+    float most = 0;
+    for (size_t k = 0; k < latency->n * latency->n; k++)
+        most = fmaxf(most, latency->at[k]); /* not NaN */
+    return !(most > 0) || most >= LEAST_US
+               ? 0
+               : nt_map_warn(map, err,
+                             "all latencies are below 1 ns, in which light travels 0.3 m. If the "
+                             "values are not in us, pass their unit with --unit.");
+}
+
 static int solve_matrices(struct arguments *a, struct nt_map **map, struct nt_err *err)
 {
     struct matrices m = {0};
@@ -279,6 +307,10 @@ static int solve_matrices(struct arguments *a, struct nt_map **map, struct nt_er
         };
         nt_terminal_progress("solving %zu hosts", first_text(&m)->host.count);
         rc = nt_solve_sized(&measured, sized ? known_bytes(&m) : NULL, map, err);
+    }
+    if (rc == 0 && m.latency != NULL && warn_of_unit(m.latency->matrix, *map, err) != 0) {
+        nt_map_destroy(*map);
+        rc = -1;
     }
     nt_name_file_fini(&names);
     matrices_fini(&m);

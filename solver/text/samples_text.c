@@ -498,8 +498,8 @@ static int refuse_matrix(struct nt_samples_reader *r, size_t bytes, struct nt_er
     r->text[bytes] = '\0';
     return !is_matrix ? 0
                       : nt_err_set(err, NT_ERR_INPUT,
-                                   "this is a matrix or the output of a benchmark. Pass it with "
-                                   "--latency or --bandwidth.");
+                                   "this is a matrix or the output of a benchmark. Pass it to "
+                                   "\"nettopo solve\" with --latency or --bandwidth.");
 }
 
 static int read_line(void *reader, struct nt_text_line *line, struct nt_err *err)

@@ -233,6 +233,7 @@ PY
     refuses 2 "--format is required: dot, svg, html, " "$nettopo" export -o out good.json
     refuses 3 "bad.json" "$nettopo" export --format dot -o out bad.json
     refuses 2 "--topology" "$nettopo" simulate -o out
+    refuses 2 "--host-latency 0: expected a latency over 0" "$nettopo" simulate --topology star:4 --host-latency 0 -f csv
     refuses 2 "--host-rate 0: expected a rate over 0" "$nettopo" simulate --topology star:4 --host-rate 0 -o out
     refuses 2 "--link-rate 9,0: expected rates over 0" "$nettopo" simulate --topology tree:2x4 --link-rate 9,0 -o out
     refuses 2 "writes up to 8192 hosts, but the network has 90000" \
@@ -258,15 +259,19 @@ s/ 4\.01 .*/ -4 0 4/|bad.samples:13: latency -4 us
 s/ 4\.01 .*/ nan 0 4/|bad.samples:13: expected the low latency in us, found "nan"
 s/^latency 0 3/latency 0 4/|bad.samples:15: hosts 0 and 4
 TABLE
+    sed '/^latency /d' good.samples >bad.samples
+    refuses 3 "bad.samples: expected measurements of pairs, found none" "$nettopo" solve bad.samples -o out.json
     head -c 5000 /dev/zero | tr '\0' x >bad.samples
     refuses 3 "bad.samples:1: expected lines of at most 4096 bytes" "$nettopo" solve bad.samples -o out.json
     head -c 100000 /dev/urandom >bad.samples
     refuses 3 "bad.samples:1:" "$nettopo" solve bad.samples -o out.json
     for matrix in pairs-blanks.txt pairs-semicolon.csv matrix-quoted.csv matrix-tabs.txt matrix-spreadsheet.csv osu.txt; do
-        refuses 3 "$matrix:1: this is a matrix or the output of a benchmark. Pass it with --latency or --bandwidth." \
+        refuses 3 "$matrix:1: this is a matrix or the output of a benchmark. Pass it to \"nettopo solve\" with --latency or --bandwidth." \
             "$nettopo" solve "$root/tests/data/import/$matrix" -o out.json
         refuses 3 "$matrix:1: this is a matrix or the output of a benchmark, not a map" \
             "$nettopo" show "$root/tests/data/import/$matrix"
+        refuses 3 "$matrix:1: this is a matrix or the output of a benchmark. Pass it to \"nettopo solve\" with" \
+            "$nettopo" show --trace "$root/tests/data/import/$matrix"
     done
     refuses 3 "standard input:1:" "$nettopo" solve - -o out.json </dev/null
     refuses 3 "No such file" "$nettopo" solve nowhere -o out.json

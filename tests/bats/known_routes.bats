@@ -370,6 +370,11 @@ TABLE
     latencies twice.csv --round-trip | cmp - right.csv
     awk -F, -v OFS=, 'NR > 1 {for (k = 2; k <= NF; k++) if ($k != "") $k /= 1000} {print}' right.csv >milli.csv
     latencies milli.csv --unit ms | cmp - right.csv
+    awk -F, -v OFS=, 'NR > 1 {for (k = 2; k <= NF; k++) if ($k != "") $k /= 1000000} {print}' right.csv >whole.csv
+    latencies whole.csv --unit s | cmp - right.csv
+    for file in right:0 whole:1; do
+        "$nettopo" solve --latency ${file%:*}.csv | jq -e "[.warnings[] | select(test(\"below 1 ns.*--unit\"))] | length == ${file#*:}"
+    done
     printf 'n1 n2 96\nn2 n3 48\nn3 n1 48\n' >rates.txt
     "$nettopo" solve --bandwidth rates.txt --unit Gbit/s --latency milli.csv --unit ms -o both.json
     jq -e '[.links[].bandwidth_MBps] | max == 12000 and min == 6000' both.json
