@@ -27,6 +27,9 @@ struct recording {
     double (*now_s)(void);     /* what the processor has done; NULL: nobody asks */
     bool by_name;              /* hosts are in the order of their names */
     struct nt_inferred *known; /* what the campaign knows at the end; NULL: nobody asks */
+    /* pairs that cannot reach each other */
+    const uint32_t (*blocked)[2];
+    size_t blockeds;
 };
 
 struct recorded {
@@ -76,6 +79,37 @@ static void record_round(struct nt_samples *s, const struct nt_order *order,
     }
 }
 
+static bool record_is_blocked(const struct recording *how, const struct nt_result *r)
+{
+    for (size_t k = 0; k < how->blockeds; k++)
+        if ((how->blocked[k][0] == r->a && how->blocked[k][1] == r->b) ||
+            (how->blocked[k][0] == r->b && how->blocked[k][1] == r->a))
+            return true;
+    return false;
+}
+
+/* Moves what failed behind the rest, whose number it returns. */
+static size_t record_part(const struct recording *how, struct nt_result *results, size_t got)
+{
+    size_t good = 0;
+    for (size_t k = 0; k < got; k++)
+        if (!record_is_blocked(how, &results[k])) {
+            struct nt_result r = results[k];
+            results[k] = results[good];
+            results[good++] = r;
+        }
+    return good;
+}
+
+static void record_failures(struct nt_samples *s, const struct nt_result *failed, size_t n)
+{
+    struct nt_err err;
+    for (size_t k = 0; k < n; k++) {
+        struct nt_sample x = {.kind = NT_SAMPLE_FAILED, .a = failed[k].a, .b = failed[k].b};
+        record_must(nt_samples_add(s, x, "connect: no answer in time", &err), &err);
+    }
+}
+
 static double record_clock(const struct recording *how)
 {
     return how->now_s != NULL ? how->now_s() : 0;
@@ -87,7 +121,7 @@ static bool record_next(const struct nt_network *n, const struct recording *how,
 {
     struct nt_order order;
     struct nt_err err = {0};
-    size_t got = 0;
+    size_t got = 0, all = 0;
     double began = record_clock(how), lap_s = how->lap_s > 0 ? how->lap_s : 0.001;
     int more = nt_campaign_next(c, r->ended_s, &order, &err);
     double planned = record_clock(how);
@@ -95,13 +129,15 @@ static bool record_next(const struct nt_network *n, const struct recording *how,
     if (more == 0 || (how->unrepeated && nt_repeats_is_phase(order.phase)))
         return false;
     record_must(nt_order_answer(&(struct nt_noisy_network){n, &how->noise}, &order,
-                                (uint32_t)r->rounds, results, &got, &err),
+                                (uint32_t)r->rounds, results, &all, &err),
                 &err);
+    got = record_part(how, results, all);
     for (size_t k = 0; k < got; k++)
         if (how->disturbed > 0 && nt_rng_uniform(&r->rng) < how->disturbed)
             results[k].value_us *= 1.2 + 1.8 * nt_rng_uniform(&r->rng);
     double answered = record_clock(how);
     record_round(r->samples, &order, results, got, r->phase);
+    record_failures(r->samples, results + got, all - got);
     lap_s += how->lap_s > 0 ? order.window_s : 0;
     record_must(nt_campaign_tell(c, results, got, lap_s, &err), &err);
     r->ended_s += lap_s;

@@ -116,6 +116,47 @@ TEST(the_same_samples_give_the_same_bytes)
     free(from_text);
 }
 
+/* Readings of a second pass over the links, of this noise, and the largest error of a link. */
+static double worst_link_after(double sd, double *se_us)
+{
+    SCOPED(samples) *s = sweep(NULL, -1);
+    SCOPED(map) *map;
+    struct nt_rng rng;
+    double worst = 0;
+    nt_rng_init(&rng, 3);
+    must(nt_samples_begin_phase(s, NT_SAMPLES_LINK_LATENCY, &err));
+    must(nt_samples_begin_round(s, &err));
+    for (uint32_t a = 0; a < HOSTS; a++)
+        for (uint32_t to = 1; to <= HOSTS / 2; to++) {
+            uint32_t b = (a + to) % HOSTS;
+            double us = a / PER_LEAF == b / PER_LEAF ? 2 : 4;
+            struct nt_sample x = {
+                .kind = NT_SAMPLE_LATENCY, .a = a, .b = b, .bytes = 8, .count = 5};
+            x.value_us = us * (1 + sd * fabs(nt_rng_normal(&rng)));
+            must(nt_samples_add(s, x, NULL, &err));
+        }
+    must(nt_samples_end_phase(s, 0.5, &err));
+    nt_samples_finish(s, NT_STATUS_OK, 1);
+    must(nt_solve_samples(s, NULL, NULL, &map, &err));
+    *se_us = 0;
+    for (size_t k = 0; k < map->model->links; k++) { /* each of 1 us */
+        worst = fmax(worst, fabs(map->model->link[k].latency_us - 1));
+        *se_us = fmax(*se_us, map->model->link[k].latency_se_us);
+    }
+    return worst;
+}
+
+/* A second pass in which the machine was busy replaces no better latencies of the first. */
+TEST(a_second_pass_makes_links_no_worse)
+{
+    double before_us, after_us, disturbed_us;
+    assert_below(worst_link_after(0.01, &before_us), 0.05);
+    assert_below(worst_link_after(0.0005, &after_us), 0.005);
+    assert_below(after_us, 0.3 * before_us);
+    assert_below(worst_link_after(0.3, &disturbed_us), 0.05);
+    assert_at_most(disturbed_us, 0.03);
+}
+
 TEST(a_missing_host_makes_it_partial)
 {
     uint32_t order[HOSTS];
@@ -668,6 +709,65 @@ TEST(a_tree_is_told_by_some_pairs)
         nt_map_destroy(map);
         nt_samples_destroy(r.samples);
     }
+}
+
+/* Whether the record has an attempt of that pair, and whether the map names it. */
+static bool was_tried(const struct nt_samples *s, const uint32_t pair[2])
+{
+    for (size_t k = 0; k < s->samples; k++)
+        if (s->sample[k].kind == NT_SAMPLE_FAILED &&
+            s->sample[k].a + s->sample[k].b == pair[0] + pair[1] &&
+            (s->sample[k].a == pair[0] || s->sample[k].a == pair[1]))
+            return true;
+    return false;
+}
+
+static bool is_named(const struct nt_samples *s, const struct nt_map *map, const uint32_t pair[2])
+{
+    char one[96], other[96];
+    const char *a = s->host_name[pair[0]], *b = s->host_name[pair[1]];
+    snprintf(one, sizeof one, "%s and %s could not reach each other: connect: no answer", a, b);
+    snprintf(other, sizeof other, "%s and %s could not reach each other: connect: no answer", b, a);
+    return warns(map, one) || warns(map, other);
+}
+
+/* Of 24 hosts one cannot reach a host of its own leaf, and one of another; an adaptive sweep may
+ * need neither pair. What the campaign has inferred gives the map of the record alone. */
+TEST(blocked_pairs_of_many_hosts_are_named_and_leave_the_network)
+{
+    static const uint32_t blocked[][2] = {{0, 1}, {0, 17}};
+    SCOPED(network) *n = made_network("tree:3x8");
+    size_t named = 0;
+    for (uint64_t seed = 1; seed <= 8; seed++) {
+        bool all = seed > 6;
+        struct nt_inferred known = {0};
+        struct recorded r = record_sweep(
+            n, &(struct recording){.level = NT_LEVEL_QUICK,
+                                   .mode = all ? NT_SWEEP_ALL : NT_SWEEP_AUTO,
+                                   .noise = {.sd = 0.02, .outliers = 0.005, .seed = seed},
+                                   .known = &known,
+                                   .blocked = blocked,
+                                   .blockeds = 2});
+        struct nt_map *map = solved(r.samples), *job;
+        must(nt_solve_samples(r.samples, NULL, &known, &job, &err));
+        assert_true(is_exact(map, n) && is_exact(job, n));
+        assert_above(map->model->confidence, 0.9);
+        assert_close(job->model->confidence, map->model->confidence, 1e-9);
+        assert_int_equal(r.verified, !all);
+        for (size_t k = 0; k < 2; k++) {
+            bool tried = was_tried(r.samples, blocked[k]);
+            assert_int_equal(is_named(r.samples, map, blocked[k]), tried);
+            assert_int_equal(is_named(r.samples, job, blocked[k]), tried);
+            assert_true(tried || !all);
+            named += tried;
+        }
+        nt_inferred_fini(&known);
+        nt_map_destroy(job);
+        nt_map_destroy(map);
+        nt_samples_destroy(r.samples);
+    }
+    print_message("%zu of 16 blocked pairs were asked for\n", named);
+    assert_at_least(named, 6);
 }
 
 TEST(a_chain_is_told_by_all)

@@ -147,14 +147,22 @@ static int keep_lowest(struct fit *f, struct nt_err *err)
 /* ---- the links ------------------------------------------------------------------------------ */
 
 /* Sets all latencies or none: values of two kinds would not add up to the pairs' latencies. Maps
- * have no links without latency. */
-static int set_latencies(struct nt_model *model, const struct nt_estimate *e)
+ * have no links without latency. better: only if their variances add up to less than those of the
+ * model's latencies, which a disturbed phase does not reach. */
+static int set_latencies(struct nt_model *model, const struct nt_estimate *e, bool better)
 {
+    double gained = 0;
     if (e->links != model->links)
         return 0;
-    for (size_t k = 0; k < e->links; k++)
-        if (!isfinite(e->link[k].latency.us) || !(e->link[k].latency.us > 0))
+    for (size_t k = 0; k < e->links; k++) {
+        const struct nt_figure *latency = &e->link[k].latency;
+        double se_us = model->link[e->link[k].link].latency_se_us;
+        if (!isfinite(latency->us) || !(latency->us > 0))
             return 0;
+        gained += se_us * se_us - latency->se_us * latency->se_us;
+    }
+    if (better && gained < 0) /* NaN: the model has no standard errors */
+        return 0;
     for (size_t k = 0; k < e->links; k++) {
         struct nt_link *l = &model->link[e->link[k].link];
         l->latency_us = e->link[k].latency.us;
@@ -194,7 +202,7 @@ int nt_link_latency(const struct nt_samples *samples, const uint32_t *vertex,
     if (rc == 1 && nt_estimate_routes(f.routes, &f.measured, &estimate, err) != 0)
         rc = -1;
     if (rc == 1)
-        rc = set_latencies(model, estimate);
+        rc = set_latencies(model, estimate, !lowest);
     nt_estimate_destroy(estimate);
     fit_fini(&f);
     return rc;

@@ -22,8 +22,8 @@ enum { NT_LINK_LATENCY_LINKS_MAX = 4096, NT_LINK_LATENCY_LINKS_SOON = 1200 };
  * (plan/link_latency_plan.h). phase: names of these phases, NULL after the last. lowest: use only
  * the lowest of several readings of a pair. vertex[h]: the host of the model for host h of the
  * samples. 1: done; 0: nothing changed, because there is no such phase, the model is not a tree or
- * has too many links, a link would have no latency, or the phase ended before every link was
- * determined. */
+ * has too many links, a link would have no latency, the phase ended before every link was
+ * determined, or, without lowest, the model's standard errors are smaller. */
 int nt_link_latency(const struct nt_samples *samples, const uint32_t *vertex,
                     const char *const *phase, bool lowest, struct nt_model *model,
                     struct nt_err *err);
