@@ -35,10 +35,10 @@ static const struct nt_flag flags[] = {
      "Tasks of each host, as in $SLURM_TASKS_PER_NODE: 4(x2),3"},
     {"cpus-per-task", 0, "C", NT_AT(cpus), 1, "Cores of each rank in a rankfile (default 1)"},
     {"pattern", 'p', "P", NT_AT(pattern), 1,
-     "Communication pattern (default neighbour): neighbour, ring, stencil:AxB[xC][:periodic] or "
-     "halo:, tree, "
-     "alltoall, allreduce[:ring|:tree], megatron:tp=T,pp=P,dp=D[,ep=E], or matrix:PATH, a file of "
-     "lines RANK RANK BYTES or of rows of bytes"},
+     "Communication pattern (default neighbour). P is neighbour, ring, tree, alltoall, "
+     "allreduce[:ring|:tree], stencil:AxB[xC][:periodic], halo:AxB[xC][:periodic], "
+     "megatron:tp=T,pp=P,dp=D[,ep=E] or matrix:PATH. A matrix is a file of lines RANK RANK "
+     "BYTES or of rows of bytes"},
     {"bytes", 0, "N", NT_AT(bytes), 1,
      "Message size of a named pattern per direction (default 64K)"},
     {"spare", 0, "K", NT_AT(spare), 1,

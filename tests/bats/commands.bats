@@ -554,7 +554,7 @@ END
     [[ $output != *support* ]]
 }
 
-@test "hint --spare: no more hosts than there are; dlrover gets the others" {
+@test "hint --spare: no more hosts than there are; dlrover gets the others; cores of a rank file" {
     "$nettopo" simulate --topology tree:2x2 -f map -o four.json
     run --separate-stderr "$nettopo" hint --spare 4 -f dlrover four.json
     [ "$status" = 0 ]
@@ -563,6 +563,9 @@ END
     run --separate-stderr "$nettopo" hint --spare 3 -f dlrover four.json
     [ "$(jq -c keys <<<"$output")" = '["n1"]' ]
     [ -z "$stderr" ]
+    # each rank's cores in a rank file
+    [ "$("$nettopo" hint --cpus-per-task 2 --ntasks-per-node 2 -f rankfile four.json | head -n 3 | paste -sd' ')" = \
+        "rank 0=n1 slot=0-1 rank 1=n1 slot=2-3 rank 2=n2 slot=0-1" ]
     # numbers without exponents
     run "$nettopo" hint --ntasks 4000 --bytes 1000000 four.json
     [[ $output == *hop_bytes* && $output != *e+* ]]

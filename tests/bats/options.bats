@@ -235,6 +235,10 @@ shows() { # TEXT
     completes "nettopo hint -o hosts --format r" rankfile ray
     completes "nettopo fleet sync --format=topology." topology.conf topology.yaml
     completes "nettopo fleet sync --store fleet.db -f " topology.conf topology.yaml nodes
+    completes "nettopo hint --pattern=st" stencil:
+    completes "nettopo hint -p " neighbour ring tree alltoall allreduce stencil: halo: megatron: matrix:
+    completes "nettopo simulate --workload h" hot:
+    completes "nettopo simulate -t tree:2x2 --workload " a2a o2a a2o sr: gups hot: region: transpose complement reverse shuffle
     completes "nettopo show " "" # files, which bash adds
     completes "nettopo solve --latency l" ""
     completes "nettopo-probe --level st" standard
