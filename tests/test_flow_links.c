@@ -290,14 +290,16 @@ TEST(test_what_agrees_is_measured_once)
 }
 
 /* Another job's traffic in some rounds: the link is loaded, and neither a value nor suspect where
- * no two rounds agree; where two do, they are its bandwidth. */
+ * no two rounds agree; where two do, they are its bandwidth. agree: in how many directions they do;
+ * without any there is no ratio of hosts to uplink. */
 TEST(test_load_is_no_narrow_link)
 {
     struct nt_model *m = two_leaves(), *out;
-    for (int agree = 0; agree < 2; agree++) {
+    for (int agree = 0; agree < 3; agree++) {
         struct nt_measured_flow flow[9][2];
         struct nt_flow_round rounds[9];
-        double inner[5] = {agree ? 75 : 60, 75, 45, 75, 50}; /* up and down in turn */
+        /* up and down in turn */
+        double inner[5] = {agree > 1 ? 75 : 60, 75, 45, agree > 0 ? 75 : 60, 50};
         for (uint32_t r = 0; r < 9; r++) {
             bool own = r < 4, turned = r % 2 == 1;
             for (uint32_t f = 0; f < 2; f++) {
@@ -310,10 +312,13 @@ TEST(test_load_is_no_narrow_link)
         assert_int_equal(nt_infer_flows(m, rounds, 9, &out, NULL), 0);
         const struct nt_link *l = &out->link[4];
         assert_true(l->loaded_MBps == 90 && l->bandwidth_MBps == 150);
-        assert_int_equal(l->forth_at_least, !agree);
-        assert_false(l->at_least || l->back_at_least || l->suspect);
-        for (size_t s = 0; s < 2; s++) /* 200 over 150, never over 90 */
+        assert_int_equal(l->at_least, agree == 0);
+        assert_int_equal(l->forth_at_least, agree == 1);
+        assert_false(l->back_at_least || l->suspect);
+        for (size_t s = 0; s < 2; s++) { /* 200 over 150, never over 90 */
             assert_false(out->oversubscription[s] > 1.4);
+            assert_int_equal(isnan(out->oversubscription[s]), agree == 0);
+        }
         nt_model_destroy(out);
     }
     nt_model_destroy(m);
