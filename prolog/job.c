@@ -282,6 +282,13 @@ void nt_job_load_use(const struct nt_job *job, struct nt_job_use *use)
         slurm_free_job_info_msg(jobs);
 }
 
+/* A job that was requeued is pending already, and completing until its prolog has ended. */
+static bool has_ended(uint32_t state)
+{
+    uint32_t base = state & JOB_STATE_BASE;
+    return base > JOB_SUSPENDED || (base == JOB_PENDING && (state & JOB_COMPLETING) != 0);
+}
+
 bool nt_job_is_over(uint32_t id)
 {
     job_info_msg_t *jobs = NULL;
@@ -290,8 +297,7 @@ bool nt_job_is_over(uint32_t id)
         return errno == ESLURM_INVALID_JOB_ID;
     bool over = false; /* for the last task of an array slurmctld returns all tasks */
     for (uint32_t k = 0; k < jobs->record_count; k++)
-        over |= jobs->job_array[k].job_id == id &&
-                (jobs->job_array[k].job_state & JOB_STATE_BASE) > JOB_SUSPENDED;
+        over |= jobs->job_array[k].job_id == id && has_ended(jobs->job_array[k].job_state);
     slurm_free_job_info_msg(jobs);
     return over;
 }

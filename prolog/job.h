@@ -59,8 +59,8 @@ struct nt_job_use {
 };
 void nt_job_load_use(const struct nt_job *job, struct nt_job_use *use);
 
-/* Returns whether the job has ended or is unknown to slurmctld; false if slurmctld does not
- * respond. May block for long. */
+/* Returns whether the job has ended, was requeued, or is unknown to slurmctld; false if slurmctld
+ * does not respond. May block for long. */
 bool nt_job_is_over(uint32_t id);
 
 #endif

@@ -189,6 +189,22 @@ nothing_measures() { [ -z "$(agents_of n1)$(agents_of n2)$(agents_of n3)$(agents
     wait_until 10 nothing_of_ours
 }
 
+@test "scontrol requeue ends the sweep, drains no host, and the next job is measured" {
+    local began
+    while_measuring n1 'began=$(date +%s%N); user scontrol requeue "$JOB"' submit --requeue \
+        --nettopo=full,budget=20 -N4 --exclusive --wrap true
+    wait_until 10 nothing_measures
+    began=$((($(date +%s%N) - began) / 1000000))
+    echo "# $began ms after scontrol requeue" >&3
+    figure assert_between "milliseconds after scontrol requeue" $began 0 1000
+    user scancel "$JOB"
+    wait_until 30 all_are_idle 4
+    hosts_are_well
+    submit_recording --nettopo=quick -N4 --exclusive
+    completed
+    assert_contains "ok partial" "$(variable NETTOPO_STATUS)"
+}
+
 @test "a job whose sweep failed: nettopo show says why" {
     conf_set net_devices fab7
     submit --nettopo=quick -N2 --wrap 'nettopo show; echo "exit $?"'
