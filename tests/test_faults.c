@@ -120,6 +120,45 @@ TEST(a_host_alone_on_its_leaf_is_not_slow)
     }
 }
 
+/* Measured values of four hosts on one switch, one of them with an older adapter. Many starts of
+ * the search lead to the same network of two tiers, in which the older adapter is a fault. */
+TEST(a_mode_counts_once)
+{
+    static const double us[] = {0.5676, 0.6187, 0.5362, 0.5651}, se[] = {0.0136, 0.0103};
+    static const double MBps[][2] = {{12227, 12498}, {6210, 6173}, {12483, 12355}, {12498, 12483}};
+    SCOPED(model) *m;
+    must(nt_model_create(4, 1, 4, &m, &err));
+    m->tiers = 1;
+    for (uint32_t h = 0; h < 4; h++)
+        m->link[h] = (struct nt_link){.a = h,
+                                      .b = 4,
+                                      .latency_us = us[h],
+                                      .latency_se_us = se[h % 3 > 0],
+                                      .bandwidth_MBps = MBps[h][0],
+                                      .bandwidth_back_MBps = MBps[h][1],
+                                      .pairs = h == 1 ? 3 : 2,
+                                      .back_pairs = h == 1 ? 3 : 2};
+    assert_int_equal(find(m, NULL), 0);
+}
+
+/* Two of eight hosts have half the rate. Their latencies have no errors and are not compared. */
+TEST(rates_alone_show_a_generation)
+{
+    SCOPED(model) *m = star(8, 1, 0.01);
+    struct nt_faults_found found;
+    for (uint32_t h = 3; h < 5; h++) {
+        m->link[h].latency_se_us = (double)NAN;
+        m->link[h].bandwidth_MBps = m->link[h].bandwidth_back_MBps = 50;
+    }
+    must(nt_faults_find(m, false, &found, &err));
+    assert_int_equal(found.count, 0);
+    assert_int_equal(found.populations, 2);
+    assert_int_equal(found.population[1].hosts, 2);
+    assert_close(found.population[1].bandwidth_MBps, 50, 0.5);
+    assert_true(isnan(found.population[1].latency_us));
+    nt_faults_found_fini(&found);
+}
+
 TEST(ways_of_a_narrow_link_are_one_finding)
 {
     SCOPED(model) *m = star(12, 1, 0.01);

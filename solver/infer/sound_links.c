@@ -5,20 +5,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "link_sums.h"
 #include "memory.h"
 #include "rooted_tree.h"
 #include "stats.h"
 
 enum {
-    TIERS = 4, /* of switches, the highest one included if it is not seen */
-    STEPS = TIERS + 1,
-    STYLES = 2, /* of a switch: each of its hosts may be past a tier or not; all are at it */
+    TIERS = NT_LINK_TIERS,
+    STEPS = NT_LINK_STEPS,
+    STYLES = NT_LINK_STYLES,
     OVER = STEPS * STEPS, /* labels of links over the highest switch begin here */
     POPS = NT_POPULATIONS_MAX,
     LENGTHS = POPS + TIERS - 1, /* of hosts' links by population, then of uplinks by tier */
-    TERMS = TIERS + 1,
-    SUMS = 1 + 2 * TIERS * TIERS, /* of uplinks, that a link can be */
-    CLUSTERS = 6,                 /* lengths that links share, as starts */
+    SUMS = NT_LINK_SUMS,
+    CLUSTERS = 6, /* lengths that links share, as starts */
     MORE_STARTS = 24,
     STARTS = 12,           /* lengths of uplinks as starts */
     BEAM = 3,              /* fits that are refined and extended */
@@ -48,8 +48,6 @@ enum {
 #define LOW_SHARE 0.02    /* of readings of bandwidth are low by chance, by 5 to 45 %: */
 #define LOW_LEAST (-0.05) /*   logarithms */
 #define LOW_MOST (-0.6)
-#define SKIP_SHARE 0.5   /* a switch one tier lower than possible has this relative probability */
-#define DIRECT_SHARE 0.1 /* hosts or switches that are cabled past a tier */
 /* Posterior of an explanation, to be counted. Which ones are left out depends on the root. A link
  * has up to 320, so that those left out change no confidence by 1e-9. */
 #define LEAST_WEIGHT 1e-12
@@ -72,24 +70,6 @@ struct edge {
     double narrow[POPS][2]; /* the way of a fault of rates */
 };
 
-/* One explanation of a link: a sum of uplinks, by its number, and its prior. */
-struct term {
-    double prior;
-    size_t sum;
-};
-
-struct cell {
-    size_t n;
-    struct term term[TERMS];
-};
-
-/* The possible links in a network of this number of tiers; the sums of hosts' links come first. */
-struct tiers {
-    struct cell host[STYLES][STEPS], below[STEPS][STEPS], over[STEPS][STEPS]; /* lower, higher */
-    uint8_t times[SUMS][TIERS]; /* of the uplinks of each tier; [0]: unused */
-    size_t sums, of_hosts;
-};
-
 struct node {
     double log_a[STEPS], root[STEPS]; /* without the root; with it over without; of all styles */
     double log_in[STYLES][STEPS], root_in[STYLES][STEPS]; /* of one style */
@@ -103,6 +83,8 @@ struct fit {
     double us[LENGTHS], share[POPS], spread; /* spread: variance, relative */
     double rate[POPS], rate_spread;          /* logarithm */
     double log_evidence, faults;             /* faults: expected */
+    /* precision: of the lengths, its Cholesky factor; of the rates */
+    double factor[LENGTHS][LENGTHS], rate_weight[POPS];
 };
 
 struct sums {
@@ -115,18 +97,19 @@ struct sums {
 struct work {
     struct edge *edge;
     struct node *node;
-    const struct edge **host; /* hosts' links that are judged, by their figures */
-    double *room;             /* two of each edge */
-    size_t edges, nodes, hosts, judged;
-    bool rooted; /* false: links of one class each, no tiers */
+    const struct edge *
+        *host;    /* listed hosts' links by their figures, those that are judged first */
+    double *room; /* two of each edge */
+    size_t edges, nodes, hosts, listed, judged; /* hosts: that are judged */
+    bool rooted;                                /* false: links of one class each, no tiers */
     bool rates;
     bool thorough;  /* searches more lengths although the links are explained, */
     bool short_cut; /*   which was enough of a reason to stop */
-    struct tiers of_tiers[STEPS];
-    const struct fit *fit;     /* at hand, */
-    const struct tiers *tiers; /*   its tiers, */
-    double sum_us[SUMS];       /*   and sums */
-    struct fit rated;          /* whose rates' odds the edges have */
+    struct nt_link_sums of_tiers[STEPS];
+    const struct fit *fit;            /* at hand, */
+    const struct nt_link_sums *tiers; /*   its tiers, */
+    double sum_us[SUMS];              /*   and sums */
+    struct fit rated;                 /* whose rates' odds the edges have */
     struct sums sums;
     /* of the last pass, if wanted: by edge */
     struct nt_link_verdict *verdict;
@@ -154,70 +137,7 @@ static double uplink_us(const struct fit *f, size_t tier)
     return f->us[POPS + tier - 1];
 }
 
-/* ---- explanations of a link ------------------------------------------------------------------*/
-
-/* Adds the uplinks of tiers low to high - 1 to times; that of hosts is in the population. */
-static void add_chain(uint8_t *times, size_t low, size_t high)
-{
-    for (size_t s = low == 0 ? 1 : low; s < high; s++)
-        times[s]++;
-}
-
-static void add_term(struct tiers *t, struct cell *c, double prior, const uint8_t *times)
-{
-    size_t sum = 0;
-    while (sum < t->sums && memcmp(t->times[sum], times, TIERS) != 0)
-        sum++;
-    if (c->n == TERMS || sum == SUMS)
-        return;
-    memcpy(t->times[sum], times, TIERS);
-    t->sums = sum == t->sums ? sum + 1 : t->sums;
-    c->term[c->n++] = (struct term){prior, sum};
-}
-
-/* Prior of the lower end of a link from a switch of tier high down. */
-static double tier_prior(size_t low, size_t high)
-{
-    double all = 0;
-    if (low == 0)
-        return 1;
-    for (size_t s = 1; s < high; s++)
-        all += pow(SKIP_SHARE, (double)(high - 1 - s));
-    return pow(SKIP_SHARE, (double)(high - 1 - low)) / all;
-}
-
-static void make_cells(struct tiers *t, size_t tiers)
-{
-    for (size_t low = 0; low <= tiers; low++) {
-        for (size_t high = 1; high <= tiers; high++) {
-            uint8_t chain[TIERS] = {0}, direct[TIERS] = {0};
-            bool skips = high > low + 1;
-            double prior = high > low ? tier_prior(low, high) : 0;
-            add_chain(chain, low, high);
-            if (high > low)
-                add_term(t, &t->below[low][high], skips ? prior * (1 - DIRECT_SHARE) : prior,
-                         chain);
-            if (skips) {
-                add_chain(direct, low, low + 1);
-                add_term(t, &t->below[low][high], prior * DIRECT_SHARE, direct);
-            }
-            for (size_t top = (low > high ? low : high) + 1; top <= tiers; top++) {
-                uint8_t both[TIERS] = {0};
-                add_chain(both, low, top);
-                add_chain(both, high, top);
-                add_term(t, &t->over[low][high], tier_prior(low, top) * tier_prior(high, top),
-                         both);
-            }
-        }
-        t->of_hosts = low == 0 ? t->sums : t->of_hosts;
-    }
-    for (size_t high = 1; high <= tiers; high++) {
-        struct cell *direct = &t->host[1][high];
-        *direct = t->host[0][high] = t->below[0][high];
-        for (size_t k = 0; k < direct->n; k++)
-            direct->term[k].prior = k + 1 == direct->n;
-    }
-}
+/* ---- sums of uplinks -------------------------------------------------------------------------*/
 
 static void set_sums(struct work *w, const struct fit *f)
 {
@@ -357,7 +277,7 @@ static void set_odds(const struct work *w, const struct edge *e, struct odds *o)
     }
 }
 
-static double cell_odds(const struct odds *o, const struct cell *c)
+static double cell_odds(const struct odds *o, const struct nt_link_cell *c)
 {
     double all = 0;
     for (size_t k = 0; k < c->n; k++)
@@ -394,7 +314,7 @@ static void switch_odds(const struct work *w, const struct edge *e, const struct
 {
     const struct fit *f = w->fit;
     const struct node *c = &w->node[e->child];
-    const struct tiers *of = w->tiers;
+    const struct nt_link_sums *of = w->tiers;
     for (size_t low = 1; low <= f->tiers; low++) {
         double here = exp(c->log_a[low] - scale), with = here * c->root[low];
         double without = c->below ? here : 0;
@@ -459,7 +379,7 @@ static void rate_hosts(struct work *w, const struct fit *f)
  * links explain a chain of switches better. A leaf, with one link to a switch, is past no tier. */
 static void start_node(struct node *n)
 {
-    double direct = n->trunks > 1 ? DIRECT_SHARE : 0;
+    double direct = n->trunks > 1 ? NT_LINK_DIRECT : 0;
     *n = (struct node){.below = n->below, .trunks = n->trunks};
     for (size_t t = 1; t < STEPS; t++) {
         n->root_in[0][t] = n->root_in[1][t] = 1;
@@ -555,8 +475,8 @@ static void note_rate(struct work *w, size_t edge, size_t p, double weight, doub
 }
 
 /* Shares weight among the explanations of a cell. */
-static void share_cell(struct work *w, size_t edge, const struct odds *o, const struct cell *c,
-                       double weight, uint32_t label)
+static void share_cell(struct work *w, size_t edge, const struct odds *o,
+                       const struct nt_link_cell *c, double weight, uint32_t label)
 {
     const struct fit *f = w->fit;
     struct edge *e = &w->edge[edge];
@@ -579,7 +499,8 @@ static void share_cell(struct work *w, size_t edge, const struct odds *o, const 
                       (sound * o->narrow[p][0] + faulty * o->narrow[p][1] + o->delayed[p][sum]);
             if (!(here > LEAST_WEIGHT))
                 continue;
-            note_verdict(w, edge, here, isnan(e->se_us) ? 0 : bad, us, label * TERMS + (uint32_t)k);
+            note_verdict(w, edge, here, isnan(e->se_us) ? 0 : bad, us,
+                         label * NT_LINK_TERMS + (uint32_t)k);
             if (isnan(e->se_us))
                 continue;
             for (size_t s = host ? 0 : 1; s < TIERS; s++) {
@@ -605,7 +526,7 @@ static void share_switch(struct work *w, size_t edge, const struct odds *o, size
 {
     const struct fit *f = w->fit;
     struct node *c = &w->node[w->edge[edge].child];
-    const struct tiers *of = w->tiers;
+    const struct nt_link_sums *of = w->tiers;
     double part[3][STEPS] = {{0}}, all[2] = {0}, scale = finish_node(c, f->tiers);
     for (size_t low = 1; low <= f->tiers; low++) {
         double here = exp(c->log_a[low] - scale), with = here * c->root[low];
@@ -779,6 +700,8 @@ static void note_evidence(struct work *w, struct fit *f, double log_likelihood)
     for (size_t k = 0; k < LENGTHS; k++)
         if (is_active(f, k))
             sum += log(2.5066 * length_density(f, k) / m[k][k]);
+    memcpy(f->factor, m, sizeof m);
+    memcpy(f->rate_weight, w->sums.rate_weight, sizeof f->rate_weight);
     f->faults = w->sums.faults + (double)w->judged - w->sums.explained;
     f->log_evidence = log_likelihood + sum + log_prior(f, &w->sums, w->rates);
 }
@@ -1025,7 +948,7 @@ static void add_tier(struct work *w, const struct fit *f, const struct seen *see
 static void add_population(struct work *w, const struct fit *f, const struct edge *like,
                            struct beam *next)
 {
-    double us = like->us;
+    double us = isnan(like->se_us) ? f->us[0] : like->us;
     for (size_t tier = 1; tier <= f->tiers && us > f->us[0] / 4; tier++) {
         struct fit more = *f;
         size_t p = more.pops++;
@@ -1047,14 +970,14 @@ static bool is_similar(const struct edge *a, const struct edge *b)
     for (size_t k = 0; k < 2; k++)
         if (a->rate[k] > 0 && b->rate[k] > 0 && fabs(log(a->rate[k] / b->rate[k])) > 0.08)
             return false;
-    return fabs(a->us - b->us) < 0.04 * a->us;
+    return isnan(a->se_us) || isnan(b->se_us) || fabs(a->us - b->us) < 0.04 * a->us;
 }
 
 /* Hosts' links that differ, the commonest kinds. */
 static size_t distinct_hosts(const struct work *w, const struct edge **like)
 {
     size_t n = 0, count[CLUSTERS] = {0};
-    for (size_t k = 0; k < w->hosts; k++) {
+    for (size_t k = 0; k < w->listed; k++) {
         size_t at = 0, least = 0;
         while (at < n && !is_similar(like[at], w->host[k]))
             at++;
@@ -1162,7 +1085,8 @@ static void search(struct work *w, struct beam *now, struct beam *next, struct b
 static int by_figures(const void *x, const void *y)
 {
     const struct edge *a = *(const struct edge *const *)x, *b = *(const struct edge *const *)y;
-    return NT_ORDER(a->us, b->us,
+    double a_us = isnan(a->se_us) ? INFINITY : a->us, b_us = isnan(b->se_us) ? INFINITY : b->us;
+    return NT_ORDER(a_us, b_us,
                     NT_ORDER(a->rate[0], b->rate[0], NT_ORDER(a->rate[1], b->rate[1], 0)));
 }
 
@@ -1277,7 +1201,7 @@ static void list_populations(const struct work *w, const struct fit *f, const st
         size_t p = order[i];
         to->population[i] =
             (struct nt_population){.hosts = (uint32_t)count[p],
-                                   .latency_us = f->us[p],
+                                   .latency_us = w->sums.normal[p][p] > 0 ? f->us[p] : (double)NAN,
                                    .bandwidth_MBps = w->rates ? exp(f->rate[p]) : (double)NAN};
         for (size_t k = 0; k < w->edges; k++)
             if (w->edge[k].child == NONE && w->belongs[k][p] > 0.5)
@@ -1297,11 +1221,47 @@ static void add_to_mean(struct work *w, struct fit *f)
                 w->weight * (p > 0 && w->sums.share[p] < 1.5 ? w->belongs[k][p] : w->unsound[k][p]);
 }
 
-/* The mean over all fits, weighted by evidence; the best is last, and its populations are
+/* Squared distance of two fits in sd of the first. */
+static double distance(const struct fit *f, const struct fit *other)
+{
+    double square = 0;
+    for (size_t j = 0; j < LENGTHS; j++) {
+        double sds = 0;
+        for (size_t i = j; i < LENGTHS; i++)
+            sds += f->factor[i][j] * (f->us[i] - other->us[i]);
+        square += sds * sds;
+    }
+    for (size_t p = 0; p < f->pops; p++)
+        square += f->rate_weight[p] * pow(f->rate[p] - other->rate[p], 2);
+    return square;
+}
+
+/* Keeps the best fit of each mode, so that a mode does not count once for each start that leads to
+ * it. The sum of two normal distributions has a single mode within two sd of the narrower one
+ * (Behboodian, Technometrics 12, 1970). */
+static void merge_modes(struct beam *all)
+{
+    size_t kept = 0;
+    for (size_t k = 0; k < all->n; k++) {
+        const struct fit *f = &all->fit[k];
+        bool same = false;
+        for (size_t j = 0; j < kept && !same; j++) {
+            const struct fit *g = &all->fit[j];
+            same = f->tiers == g->tiers && f->pops == g->pops && distance(f, g) <= 4 &&
+                   distance(g, f) <= 4;
+        }
+        if (!same)
+            all->fit[kept++] = *f;
+    }
+    all->n = kept;
+}
+
+/* The mean over all modes, weighted by evidence; the best is last, and its populations are
  * listed. */
 static void average(struct work *w, struct beam *all, const struct answer *to)
 {
     double sum = 0, several = 0;
+    merge_modes(all);
     for (size_t k = 0; k < all->n; k++)
         sum += exp(all->fit[k].log_evidence - all->fit[0].log_evidence);
     w->verdict = to->verdict;
@@ -1332,15 +1292,17 @@ static int prepare(struct work *w, struct nt_arena *memory, struct nt_err *err)
     w->unsound = nt_arena_array(memory, w->edges + 1, sizeof *w->unsound);
     if (nt_arena_check(memory, err) != 0)
         return -1;
-    w->hosts = w->judged = 0;
+    w->hosts = w->listed = w->judged = 0;
     for (size_t k = 0; k < w->edges; k++) {
         const struct edge *e = &w->edge[k];
-        w->judged += isnan(e->se_us) ? 0 : 1;
-        if (e->child == NONE && !isnan(e->se_us))
-            w->host[w->hosts++] = e;
+        bool judged = !isnan(e->se_us), host = e->child == NONE;
+        w->judged += judged;
+        w->hosts += host && judged;
+        if (host && (judged || e->rate[0] > 0 || e->rate[1] > 0))
+            w->host[w->listed++] = e;
         w->rates = w->rates || (e->child == NONE && e->rate[0] > 0);
     }
-    qsort(w->host, w->hosts, sizeof(struct edge *), by_figures);
+    qsort(w->host, w->listed, sizeof(struct edge *), by_figures);
     return 0;
 }
 
@@ -1441,7 +1403,7 @@ static int find_verdicts(struct work *w, const struct answer *to, struct nt_aren
     if (w->hosts < HOSTS_MIN)
         return 0;
     for (size_t k = 1; k <= TIERS && w->of_tiers[k].sums == 0; k++)
-        make_cells(&w->of_tiers[k], k);
+        nt_link_sums_init(&w->of_tiers[k], k);
     for (size_t k = 0; k < 4; k++)
         beam[k].most = k == 0 ? BEAM : FITS;
     if (w->edges <= (size_t)2 * SAMPLE) {
