@@ -543,7 +543,7 @@ TEST(test_uneven)
     for (size_t k = 0; k < UNEVEN_SHAPES; k++) {
         size_t stated = 0, of = 0;
         double worst = 0;
-        size_t networks = draws(k < 4 ? 16 : 4, 40);
+        size_t networks = draws(k < 4 ? 8 : 2, 40);
         for (uint64_t seed = 1; seed <= networks; seed++) {
             struct uneven u = uneven_shape(k, seed);
             struct nt_evidence e;

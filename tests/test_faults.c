@@ -193,7 +193,7 @@ TEST(bounds_show_what_is_usual)
  * noise and the size of the class. tests/bench findings has more. */
 TEST(sound_networks_have_none)
 {
-    size_t networks = draws(170, 500), false_ones = 0, sure = 0;
+    size_t networks = draws(100, 500), false_ones = 0, sure = 0;
     struct nt_rng rng;
     nt_rng_init(&rng, 7);
     for (size_t k = 0; k < networks; k++) {
@@ -217,7 +217,7 @@ TEST(uplinks_of_a_chain_are_not_slow)
     static const uint32_t tier[] = {1, 2, 3, 2};
     struct nt_rng rng;
     nt_rng_init(&rng, 3);
-    for (size_t run = 0, runs = draws(40, 200); run < runs; run++) {
+    for (size_t run = 0, runs = draws(20, 200); run < runs; run++) {
         SCOPED(model) *m;
         struct nt_fault f = {.others = 0};
         double relative = 0.005 + 0.02 * nt_rng_uniform(&rng);
@@ -676,7 +676,7 @@ static uint32_t link_of(const struct drawn *d, const struct nt_fault *f)
 
 TEST(neither_order_nor_the_top_matter)
 {
-    size_t with = 0, trees = draws(80, 200);
+    size_t with = 0, trees = draws(40, 200);
     for (uint64_t seed = 1; seed <= trees; seed++) {
         struct drawn one, other;
         struct nt_faults_found x, y;

@@ -85,7 +85,7 @@ static double largest_difference(const struct nt_model *a, const struct nt_model
 
 TEST(test_relabelling)
 {
-    for (size_t seed = 0; seed < draws(24, 48); seed++) {
+    for (size_t seed = 0; seed < draws(12, 48); seed++) {
         SCOPED(model) *truth;
         SCOPED(matrix) *x = measure(seed, 0.02, KINDS, &truth);
         uint32_t order[64];
@@ -104,7 +104,7 @@ TEST(test_relabelling)
 
 TEST(test_scaling)
 {
-    for (size_t seed = 0; seed < draws(24, 48); seed++) {
+    for (size_t seed = 0; seed < draws(12, 48); seed++) {
         SCOPED(model) *truth;
         SCOPED(matrix) *x = measure(seed, 0.02, KINDS, &truth);
         SCOPED(matrix) *y = changed(x, NULL, 250, SIZE_MAX, 0);
@@ -125,7 +125,7 @@ static double own_us(const struct nt_model *m, size_t host)
 
 TEST(test_longer_host_link)
 {
-    for (size_t seed = 0; seed < draws(24, 48); seed++) {
+    for (size_t seed = 0; seed < draws(12, 48); seed++) {
         SCOPED(model) *truth;
         SCOPED(matrix) *x = measure(seed, 0.01, KINDS, &truth);
         float more = x->at[1]; /* in the scale of the network */
@@ -148,7 +148,7 @@ TEST(test_longer_host_link)
 /* A map is simulated and solved again: the same map. */
 TEST(test_round_trip)
 {
-    for (size_t seed = 0; seed < draws(24, 48); seed++) {
+    for (size_t seed = 0; seed < draws(12, 48); seed++) {
         SCOPED(model) *truth;
         struct nt_matrix *y, *x = measure(seed, 0.02, KINDS, &truth);
         SCOPED(model) *a = known_inferred(x, 7);
@@ -168,7 +168,7 @@ TEST(test_noise_lowers_confidence)
     double before = 2;
     for (size_t k = 0; k < 4; k++) {
         double sum = 0;
-        size_t networks = draws(20, 40);
+        size_t networks = draws(10, 40);
         for (size_t seed = 0; seed < networks; seed++) {
             SCOPED(model) *truth;
             SCOPED(matrix) *x = measure(seed, sds[k], TREES, &truth);
@@ -186,7 +186,7 @@ TEST(test_noise_lowers_confidence)
  * one switch in 99 of 100 networks. Else it may be unsure: one in 50 is called a graph. */
 TEST(test_noise_hardly_splits)
 {
-    const size_t sizes[] = {8, 16, 64}, runs[] = {100, draws(120, 300), draws(20, 60)};
+    const size_t sizes[] = {8, 16, 64}, runs[] = {100, draws(60, 300), draws(10, 60)};
     for (size_t s = 0; s < 3; s++) {
         size_t wrong = 0, split = 0, sure = 0, graphs = 0;
         for (size_t seed = 0; seed < runs[s]; seed++) {

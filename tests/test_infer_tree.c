@@ -94,7 +94,7 @@ TEST(test_uneven)
 {
     const double sds[] = {0.003, 0.01, 0.03};
     const size_t wrong_most[] = {0, 0, 1}; /* of a hundred */
-    size_t networks = draws(80, 200);
+    size_t networks = draws(40, 200);
     for (size_t c = 0; c < 3; c++) {
         size_t wrong = 0;
         for (size_t s = 0; s < networks; s++) {
@@ -114,7 +114,7 @@ TEST(test_uneven)
 /* The readings of the emulated fabrics: hosts behind links of 100 us, whole trees small. */
 TEST(test_small_balanced)
 {
-    size_t networks = draws(80, 200);
+    size_t networks = draws(40, 200);
     for (size_t k = 0; k < 4; k++) {
         size_t wrong = 0;
         for (size_t s = 0; s < networks; s++) {

@@ -10,7 +10,7 @@
 
 static size_t jobs(void)
 {
-    return draws(4, 12);
+    return draws(2, 12);
 }
 
 static const double SURE = 0.9;

@@ -76,7 +76,7 @@ TEST(pairs_and_triples_among_singles)
     for (int late = 0; late < 2; late++)
         for (size_t k = 0; k < sizeof jobs / sizeof *jobs; k++) {
             size_t planted = 0, seen = 0, sure = 0;
-            for (uint64_t seed = 0; seed < draws(2, 5); seed++) {
+            for (uint64_t seed = 0; seed < draws(1, 5); seed++) {
                 struct job_leaves leaves = {.count = 0};
                 struct job j;
                 job_leaves_some(&leaves, jobs[k].hosts, jobs[k].groups, jobs[k].size);
@@ -146,7 +146,7 @@ TEST(hosts_go_to_their_leaf)
  * are likelier than the true ones: that map is not sure. */
 TEST(triples_are_no_pairs)
 {
-    size_t stated = 0, with = 0, sure = 0, jobs = draws(15, 30);
+    size_t stated = 0, with = 0, sure = 0, jobs = draws(10, 30);
     for (uint64_t seed = 0; seed < jobs; seed++) {
         struct job_leaves leaves = {.count = 0};
         struct job j;
@@ -190,7 +190,7 @@ TEST(late_readings_make_none)
  * too low, and then a low one inside a leaf makes no group of two. */
 TEST(low_readings_between_groups_are_wrong)
 {
-    for (uint64_t seed = 0; seed < 10; seed++) {
+    for (uint64_t seed = 0; seed < draws(5, 10); seed++) {
         struct job_leaves leaves = {.count = 0};
         struct job j;
         job_leaves_add(&leaves, 8, 8);
@@ -261,7 +261,7 @@ TEST(what_was_not_measured_has_no_length)
  * leaves that are as deep as a group make none, for those between leaves tell how deep they lie. */
 TEST(wrong_readings_of_many_hosts)
 {
-    const size_t fan[] = {8, 8, 16};
+    const size_t fan[] = {8, 8, draws(4, 16)};
     const double us[] = {0.6, 0.25, 0.4};
     struct nt_rng rng;
     struct nt_model *m, *truth = known_balanced(3, fan, us);
