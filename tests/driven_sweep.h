@@ -71,12 +71,14 @@ static inline void record(struct drive *d, const char *phase, const struct nt_re
 static inline void check_round(const struct drive *d, const struct nt_order *o, bool *busy)
 {
     assert_int_equal(o->kind, NT_ORDER_LATENCY);
-    assert_true(o->batches >= 1 && o->count >= 1 && o->pairs > 0);
+    assert_at_least(o->batches, 1);
+    assert_at_least(o->count, 1);
+    assert_above(o->pairs, 0);
     memset(busy, 0, d->network->hosts * sizeof *busy);
     for (size_t k = 0; k < o->pairs; k++)
         for (int end = 0; end < 2; end++) {
             uint32_t h = o->pair[k][end];
-            assert_true(h < d->network->hosts);
+            assert_below(h, d->network->hosts);
             assert_false(busy[h]); /* one partner a round, never itself */
             assert_false(d->dead[h]);
             busy[h] = true;
@@ -128,7 +130,7 @@ static inline struct trip driven(struct drive *d)
             d->planner->ops->lose(d->planner, d->lose_from + h);
             d->dead[d->lose_from + h] = true;
         }
-        assert_true(t.rounds < 100 + 4 * n); /* it ends */
+        assert_below(t.rounds, 100 + 4 * n); /* it ends */
     }
     if (more < 0)
         fail_msg("%s", err.text);

@@ -76,7 +76,7 @@ static inline void check_plan(const struct nt_routes *r, const struct nt_plan *p
     assert_int_equal(nt_pair_index_create(r, &index, NULL), 0);
     for (size_t i = 0; i < plan->pairs; i++) {
         size_t round = plan->round[i];
-        assert_true(round < plan->rounds);
+        assert_below(round, plan->rounds);
         assert_true(i == 0 ? round == 0
                            : round == plan->round[i - 1] || round == plan->round[i - 1] + 1U);
         pair[i] = nt_pair_index_find(index, plan->pair[i][0], plan->pair[i][1]);
@@ -98,8 +98,8 @@ static inline void check_plan(const struct nt_routes *r, const struct nt_plan *p
             used[thing] = round + 1;
         }
     }
-    assert_true(plan->rounds >= plan->lower_bound);
-    assert_true(plan->lower_bound * (r->hosts / 2) >= plan->pairs);
+    assert_at_least(plan->rounds, plan->lower_bound);
+    assert_at_least(plan->lower_bound * (r->hosts / 2), plan->pairs);
     assert_int_equal(exact_rank(r, pair, plan->pairs), plan->rank);
     nt_pair_index_destroy(index);
     free(pair);

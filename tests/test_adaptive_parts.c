@@ -50,9 +50,10 @@ TEST(test_error_rates)
         double may_merge = exp(-table[k].same) * n, may_split = exp(table[k].differ) * n;
         assert_at_most(merged, may_merge + 4 * sqrt(may_merge) + 0.5);
         assert_at_most(split, may_split + 4 * sqrt(may_split) + 0.5);
-        assert_true(readings < 2 * n * (1 + table[k].same));
+        assert_below(readings, 2 * n * (1 + table[k].same));
         if (table[k].same < 3) /* and the test could see them */
-            assert_true(merged > 0 && split > 0);
+            assert_above(merged, 0);
+        assert_above(split, 0);
     }
 }
 
@@ -106,7 +107,7 @@ TEST(test_class_fit)
                 nt_classes_fit(value, n, table[k].noise, fmax(table[k].outliers, 0.005), &c, NULL),
                 0);
             /* accidents that agree look like a class; none may be lost */
-            assert_true(c.count >= table[k].classes);
+            assert_at_least(c.count, table[k].classes);
             extra += c.count > table[k].classes;
             if (c.count > table[k].classes)
                 continue;

@@ -119,7 +119,8 @@ TEST(a_file_says_what_root_knows)
     int fd = open(path, O_RDONLY);
     ssize_t bytes = read(fd, file, sizeof file);
     close(fd);
-    assert_true(bytes > 0 && (size_t)bytes < sizeof file);
+    assert_above(bytes, 0);
+    assert_below((size_t)bytes, sizeof file);
     must(nt_archive_text_read(file, (size_t)bytes, sizeof file, &text, &err));
     assert_int_equal(text.map_bytes, sizeof map - 1);
     assert_memory_equal(text.text, map, sizeof map - 1);
@@ -197,7 +198,8 @@ TEST(links_are_not_followed)
     assert_int_equal(st.st_size, 0);
     path_of(g, "42.1.c.gz", path);
     assert_int_equal(lstat(path, &st), 0);
-    assert_true(S_ISREG(st.st_mode) && st.st_size > 0);
+    assert_true(S_ISREG(st.st_mode));
+    assert_above(st.st_size, 0);
     unlink(victim);
 }
 
@@ -259,7 +261,7 @@ TEST(one_user_does_not_push_all_others_out)
         assert_true(is_there(g, name));
     }
     assert_true(!is_there(g, "103.1.c.gz") && is_there(g, "152.1.c.gz"));
-    assert_true(files_in(g) > 15); /* no more than has to go */
+    assert_above(files_in(g), 15); /* no more than has to go */
 }
 
 /* With no time nothing is looked at to the end, and nothing is removed. */

@@ -133,7 +133,7 @@ static void make_as(uid_t uid, const char *text, size_t bytes, char credential[N
     waitpid(pid, &status, 0);
     assert_int_equal(status, 0);
     ssize_t n = read(fd[0], credential, NT_CREDENTIAL_MAX - 1);
-    assert_true(n > 0);
+    assert_above(n, 0);
     credential[n] = '\0';
     close(fd[0]);
     close(fd[1]);

@@ -70,7 +70,8 @@ static void watch_round(struct watched *w, const struct nt_order *o)
     assert_true(o->kind == NT_ORDER_BANDWIDTH && o->pairs > 0);
     assert_at_least(o->window_s, 0.01);
     assert_at_most(o->window_s, 0.3);
-    assert_true(o->message_bytes >= 1 && o->message_bytes <= 1 << 20);
+    assert_at_least(o->message_bytes, 1);
+    assert_at_most(o->message_bytes, 1 << 20);
     for (size_t k = 0; k < o->pairs; k++) {
         uint32_t a = o->pair[k][0], b = o->pair[k][1];
         assert_false(busy[a] || busy[b]);
@@ -80,7 +81,7 @@ static void watch_round(struct watched *w, const struct nt_order *o)
     for (size_t c = 0; c < 2 * w->m->links; c++) {
         bool inner = w->m->link[c / 2].a >= w->m->hosts;
         if (alone && !inner)
-            assert_true(w->flows[c] <= 1);
+            assert_at_most(w->flows[c], 1);
         if (strcmp(o->phase, "tiers") == 0 && w->flows[c] > w->most[c])
             w->most[c] = w->flows[c];
     }
@@ -108,11 +109,11 @@ static void watch(struct watched *w, const struct nt_model *m, const bool *absen
     size_t left = nt_bandwidth_rounds_left(planner);
     for (;;) {
         size_t announced = nt_bandwidth_rounds_left(planner);
-        assert_true(announced <= left);
+        assert_at_most(announced, left);
         left = announced;
         if (planner->ops->next(planner, &order, &err) != 1)
             break;
-        assert_true(left > 0);
+        assert_above(left, 0);
         assert_below(nt_bandwidth_rounds_left(planner), left);
         watch_round(w, &order);
         for (size_t k = 0; k < order.pairs; k++)
@@ -174,8 +175,8 @@ static void must_fill_links(const struct watched *w, bool spill)
         size_t want = n < all - n ? n : all - n;
         if (spill && want > 1) /* others at the same time may have taken partners */
             want = (want + 1) / 2;
-        assert_true(w->most[h->up[c]] >= want);
-        assert_true(w->most[h->up[c] ^ 1] >= want);
+        assert_at_least(w->most[h->up[c]], want);
+        assert_at_least(w->most[h->up[c] ^ 1], want);
     }
 }
 
@@ -229,7 +230,7 @@ TEST(test_fan_has_one_bottleneck)
             for (uint32_t turn = 0; turn < f.bins[h->root]; turn++) {
                 nt_flow_schedule_clear(&d);
                 nt_flow_schedule_fan(&d, &f, height, turn);
-                assert_true(d.pairs > 0);
+                assert_above(d.pairs, 0);
                 unsigned sent[4096] = {0}, got[4096] = {0};
                 for (size_t p = 0; p < d.pairs; p++)
                     for (int e = 0; e < 2; e++) {
@@ -243,7 +244,7 @@ TEST(test_fan_has_one_bottleneck)
                     if (v >= h->hosts && sent[v] > 0)
                         assert_int_equal(sent[v], nt_rooted_tree_count(h, v));
                     if (got[v] > 0 && v >= h->hosts)
-                        assert_true(4 * got[v] <= 3 * nt_rooted_tree_count(h, v));
+                        assert_at_most(4 * got[v], 3 * nt_rooted_tree_count(h, v));
                 }
             }
         nt_flow_schedule_fini(&d);
@@ -279,7 +280,7 @@ TEST(test_direct_networks)
         }
         for (size_t c = 0; c < 2 * m->links; c++)
             assert_int_equal(seen[c], 1);
-        assert_true(rounds <= 2 * (2 * degree - 1) + 2);
+        assert_at_most(rounds, 2 * (2 * degree - 1) + 2);
         watched_fini(&w);
         free(seen);
     }
@@ -383,7 +384,8 @@ TEST(test_windows)
         assert_close(o.window_s / table[k].window_s, 1, 0.01);
         assert_close(nt_bandwidth_window_s(planner) / table[k].window_s, 1, 0.01);
         double messages = table[k].rate_MBps * 1e6 * o.window_s / o.message_bytes;
-        assert_true(messages > 16 && messages < 1000);
+        assert_above(messages, 16);
+        assert_below(messages, 1000);
     }
 }
 
@@ -406,7 +408,7 @@ TEST(test_crowded)
             r[p] = (struct nt_result){
                 .a = o.pair[p][0], .b = o.pair[p][1], .ok = true, .value_us = 1, .bytes = rate};
             if (strcmp(o.phase, "host-links") == 0) {
-                assert_true(o.pairs <= 3);
+                assert_at_most(o.pairs, 3);
                 sent[o.pair[p][0]]++;
                 got[o.pair[p][1]]++;
             }
@@ -443,7 +445,7 @@ TEST(test_phases)
             seen += strcmp(o.phase, name[k]) == 0;
             planner->ops->tell(planner, NULL, 0, NULL);
         }
-        assert_true(seen > 0);
+        assert_above(seen, 0);
     }
 }
 

@@ -47,7 +47,8 @@ static uint32_t switch_of(const struct nt_model *m, uint32_t h)
         assert_int_equal(found, UINT32_MAX);
         found = m->link[k].a == h ? m->link[k].b : m->link[k].a;
     }
-    assert_true(found >= m->hosts && found < m->hosts + m->switches);
+    assert_at_least(found, m->hosts);
+    assert_below(found, m->hosts + m->switches);
     return found;
 }
 

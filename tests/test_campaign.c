@@ -34,11 +34,11 @@ struct seen {
 static void check_order(const struct nt_order *order, size_t hosts, const bool *lost)
 {
     bool *busy = calloc(hosts, sizeof *busy);
-    assert_true(order->pairs > 0);
+    assert_above(order->pairs, 0);
     for (size_t k = 0; k < order->pairs; k++)
         for (int end = 0; end < 2; end++) {
             uint32_t h = order->pair[k][end];
-            assert_true(h < hosts);
+            assert_below(h, hosts);
             if (busy[h] && !(order->kind == NT_ORDER_KERNEL && end == 1))
                 fail_msg("%s: host %u twice", order->phase, h);
             if (lost[h])
@@ -74,7 +74,7 @@ static void note_phase(struct seen *seen, const char *phase)
 {
     if (seen->phases > 0 && strcmp(seen->phase[seen->phases - 1], phase) == 0)
         return;
-    assert_true(seen->phases < PHASES_MAX);
+    assert_below(seen->phases, PHASES_MAX);
     snprintf(seen->phase[seen->phases++], 32, "%s", phase);
 }
 
@@ -165,7 +165,7 @@ static struct seen run_on(struct trial t, struct nt_network *n, bool prtt)
             nt_campaign_lose(c, t.lose);
         }
         must(nt_campaign_tell(c, results, got, t.lap_s + order.window_s + more_s, &err));
-        assert_true(seen.rounds < 100000);
+        assert_below(seen.rounds, 100000);
     }
     if (rc != 0)
         fail_msg("%s: %s", t.topology, err.text);
@@ -352,7 +352,7 @@ TEST(a_lost_host_is_left_alone_in_every_phase)
                 struct trial t = {topologies[n], NT_LEVEL_FULL, 1000, 0.02, 1,
                                   false,         phases[k],     host, 0,    0};
                 struct seen s = run(t);
-                assert_true(s.phases >= 5);
+                assert_at_least(s.phases, 5);
                 assert_string_equal(s.cut, "");
             }
 }
@@ -397,7 +397,8 @@ static size_t order_all(const struct nt_network *n, struct nt_campaign_options o
     while (nt_campaign_next(c, lap_s * rounds, &order, NULL) == 1) {
         size_t together = 0;
         do {
-            assert_true(count + order.pairs <= 4096 && order.pairs <= 8);
+            assert_at_most(count + order.pairs, 4096);
+            assert_at_most(order.pairs, 8);
             memcpy(met + count, order.pair, order.pairs * sizeof *met);
             count += order.pairs;
             assert_int_equal(

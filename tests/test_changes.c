@@ -66,9 +66,9 @@ TEST(a_link_at_70_percent_is_found_within_three_readings)
     print_message("%zu of %d found within three readings, %zu with the right date, %zu "
                   "recoveries\n",
                   soon, RUNS, dated, back);
-    assert_true(soon >= RUNS * 95 / 100);
-    assert_true(dated >= RUNS * 95 / 100);
-    assert_true(back >= RUNS * 95 / 100);
+    assert_at_least(soon, RUNS * 95 / 100);
+    assert_at_least(dated, RUNS * 95 / 100);
+    assert_at_least(back, RUNS * 95 / 100);
 }
 
 /* A thousand jobs of 30 links with two figures each, one in a hundred an outlier. */
@@ -84,7 +84,7 @@ TEST(a_thousand_jobs_give_no_more_than_one_false_alarm)
         assert_below(fabs(found.level), 0.1);
     }
     print_message("%zu false alarms in 60000 readings\n", alarms);
-    assert_true(alarms <= 1);
+    assert_at_most(alarms, 1);
 }
 
 TEST(small_changes_do_not_count)
@@ -273,7 +273,8 @@ TEST(faults_and_recoveries_are_dated)
             quick += c[k].jobs_to_sure <= 3;
             if (fabs(c[k].to / c[k].from - 0.7) >= 0.05)
                 fail_msg("host %u from job %u: %g to %g", host, first, c[k].from, c[k].to);
-            assert_true(c[k].users >= 2 && c[k].jobs >= 2);
+            assert_at_least(c[k].users, 2);
+            assert_at_least(c[k].jobs, 2);
             assert_true(c[k].since_s == 1700000000 + (int64_t)first * HOUR_S);
             assert_above(c[k].before_s, 0);
             assert_below(c[k].before_s, c[k].since_s);
@@ -285,7 +286,10 @@ TEST(faults_and_recoveries_are_dated)
     }
     print_message("%zu of %d faults, %zu within three jobs, %zu recoveries, %zu other changes\n",
                   faults, FAULTS, quick, back, others);
-    assert_true(faults >= 19 && quick >= 19 && back >= 19 && others <= 1);
+    assert_at_least(faults, 19);
+    assert_at_least(quick, 19);
+    assert_at_least(back, 19);
+    assert_at_most(others, 1);
     free(c);
 }
 
@@ -298,7 +302,7 @@ TEST(without_faults_there_is_at_most_one_alarm)
         sum += count;
     }
     print_message("%zu false alarms in 3000 jobs\n", sum);
-    assert_true(sum <= 3);
+    assert_at_most(sum, 3);
 }
 
 TEST(one_users_jobs_alone_state_nothing)
@@ -395,7 +399,8 @@ TEST(one_job_before_is_enough_where_all_are_alike)
     assert_int_equal(count, 1);
     assert_int_equal(out[0].part, 0);
     assert_int_equal(out[0].first_job, 5030);
-    assert_true(out[0].worse && out[0].jobs_to_sure <= 3);
+    assert_true(out[0].worse);
+    assert_at_most(out[0].jobs_to_sure, 3);
     assert_close(out[0].to / out[0].from, 1.43, 0.06);
     free(out);
     nt_changes_fini(&c);

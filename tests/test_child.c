@@ -53,7 +53,7 @@ static struct nt_child begin(int *socket)
     char byte;
     nt_conf_default(&conf);
     ssize_t n = readlink("/proc/self/exe", conf.probe, sizeof conf.probe - 1);
-    assert_true(n > 0);
+    assert_above(n, 0);
     conf.probe[n] = '\0';
     must(nt_child_start(&child, &task, socket, &err));
     assert_int_equal(read(*socket, &byte, 1), 1);
@@ -171,11 +171,11 @@ static pid_t fill_pool(pid_t (*make)(void))
         signal(SIGCHLD, SIG_IGN);
         live_in_pool(pool);
     }
-    assert_true(first > 0);
+    assert_above(first, 0);
     for (double until = nt_clock_s() + 60; nt_clock_s() < until && pool_alive() < POOL;)
         poll(NULL, 0, 5);
     munmap((void *)pool, POOL * sizeof *pool);
-    assert_true(pool_alive() >= POOL);
+    assert_at_least(pool_alive(), POOL);
     return first;
 }
 

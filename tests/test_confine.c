@@ -397,7 +397,7 @@ TEST(a_probe_is_the_first_of_its_own_namespace)
     pid_t later = fork();
     if (later == 0)
         _exit(7);
-    assert_true(later > 0);
+    assert_above(later, 0);
     waitpid(later, &status, 0);
     assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 7);
 }

@@ -150,7 +150,8 @@ static size_t pairs_without(const struct nt_samples *s, size_t out)
         assert_above(p->value_us, 0);
         assert_below(p->value_us, 1e5);
         assert_at_least(p->latency.median_us, p->value_us);
-        assert_true(p->count > 0 && p->count < 100000);
+        assert_above(p->count, 0);
+        assert_below(p->count, 100000);
         met[p->a][p->b] = true;
         n++;
     }
@@ -297,7 +298,7 @@ TEST(the_level_says_what_was_not_measured)
     slower = 1;
     assert_string_equal(out.done, "ok");
     SCOPED(samples) *s = read_samples(&out);
-    assert_true(s->warnings >= 2);
+    assert_at_least(s->warnings, 2);
     assert_non_null(strstr(s->warning[0], "shared hosts"));
     relay_fini(&out);
 }
@@ -312,11 +313,11 @@ static int stuck_probe(int fd, unsigned rank, const void *context)
 static void check_phases(const struct nt_samples *s)
 {
     double end = 0;
-    assert_true(s->phases > 0);
+    assert_above(s->phases, 0);
     for (size_t k = 0; k < s->phases; k++) {
         assert_at_least(s->phase_begin_s[k], (k == 0 ? 0 : end - 1e-6));
         assert_true(k == 0 || s->phase_begin_s[k] < end + 1e-3);
-        assert_true(s->phase[k].rounds > 0);
+        assert_above(s->phase[k].rounds, 0);
         end = s->phase_begin_s[k] + s->phase[k].seconds;
     }
     assert_at_most(end, s->seconds + 1e-6);
@@ -339,7 +340,7 @@ TEST(flows_that_block_each_other_lose_no_host)
         size_t failed = 0;
         for (size_t k = 0; k < s->samples; k++)
             failed += s->sample[k].kind == NT_SAMPLE_FAILED;
-        assert_true(failed > 0);
+        assert_above(failed, 0);
         for (size_t h = 0; h < n; h++)
             assert_null(s->missing[h]);
         for (size_t k = 0; k < s->warnings; k++)
@@ -377,7 +378,7 @@ TEST(a_host_without_a_link_makes_no_other_lost)
     slower = 1;
     show("a host without a link", &out);
     SCOPED(samples) *s = read_samples(&out);
-    assert_true(count_kind(s, NT_SAMPLE_FAILED) > 0);
+    assert_above(count_kind(s, NT_SAMPLE_FAILED), 0);
     for (size_t k = 0; k < s->warnings; k++)
         for (size_t h = 0; h < FADING; h++)
             assert_null(strstr(s->warning[k], s->host_name[h]));
@@ -408,7 +409,8 @@ TEST(a_full_sweep_has_flows_trains_and_kernels)
         print_message("  %s: %u times, %.0f us (%.0f to %.0f)\n", s->text[x->text], x->count,
                       x->value_us, x->kernel.low_us, x->kernel.high_us);
         assert_int_equal(x->a, 5);
-        assert_true(x->count >= 1 && x->bytes >= 1024);
+        assert_at_least(x->count, 1);
+        assert_at_least(x->bytes, 1024);
         uint32_t group[NT_SAMPLES_PARTICIPANTS_MAX];
         assert_int_equal(nt_samples_participants(s, x, group), 5);
         for (uint32_t h = 0; h < 5; h++)
@@ -418,7 +420,7 @@ TEST(a_full_sweep_has_flows_trains_and_kernels)
         assert_at_most(x->value_us, x->kernel.high_us);
     }
     assert_int_equal(count_kind(s, NT_SAMPLE_KERNEL), 6);
-    assert_true(count_kind(s, NT_SAMPLE_PRTT) > 0);
+    assert_above(count_kind(s, NT_SAMPLE_PRTT), 0);
     assert_below(out.seconds, 20);
     nt_samples_destroy(s);
     relay_fini(&out);

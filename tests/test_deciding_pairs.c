@@ -53,14 +53,15 @@ static size_t times(const struct nt_deciding_pairs *d, uint32_t a, uint32_t b)
 static void check_rounds(const struct nt_deciding_pairs *d, const struct nt_model *m,
                          const bool *absent, size_t most)
 {
-    assert_true(d->rounds <= most);
-    assert_true(d->deciding <= d->start[d->rounds]);
+    assert_at_most(d->rounds, most);
+    assert_at_most(d->deciding, d->start[d->rounds]);
     for (size_t r = 0; r < d->rounds; r++) {
         bool busy[HOSTS_MAX] = {0};
-        assert_true(d->start[r] < d->start[r + 1]);
+        assert_below(d->start[r], d->start[r + 1]);
         for (size_t k = d->start[r]; k < d->start[r + 1]; k++) {
             uint32_t a = d->pair[k][0], b = d->pair[k][1];
-            assert_true(a < b && b < m->hosts);
+            assert_below(a, b);
+            assert_below(b, m->hosts);
             assert_false(busy[a] || busy[b] || m->missing[a] || m->missing[b]);
             assert_false(absent != NULL && (absent[a] || absent[b]));
             assert_int_equal(times(d, a, b), 1);
@@ -96,7 +97,7 @@ TEST(pairs_that_the_model_asks_for_decide)
     check_rounds(&d, m, NULL, 2);
     assert_int_equal(d.deciding, 3); /* 12-25 needs a third round */
     assert_int_equal(times(&d, 7, 30) + times(&d, 11, 12) + times(&d, 11, 25), 3);
-    assert_true(d.start[d.rounds] > d.deciding); /* controls */
+    assert_above(d.start[d.rounds], d.deciding); /* controls */
     nt_deciding_pairs_fini(&d);
     assert_int_equal(nt_deciding_pairs_find(m, absent, ROUNDS_MAX, 1, &d, NULL), 0);
     check_rounds(&d, m, absent, ROUNDS_MAX);

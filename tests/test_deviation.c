@@ -89,12 +89,12 @@ TEST(what_holds_for_all_of_them)
             struct nt_deviation d = deviation_of(m[k == 2 ? 0 : k], m[k == 2 ? 2 : k + 1], 0.25);
             size_t in[2] = {0, 0};
             md[k] = d.mean;
-            assert_true(fabs(d.mean) <= d.mean_absolute + 1e-9);
-            assert_true(d.mean_absolute <= d.quadratic_mean + 1e-9);
-            assert_true(d.quadratic_mean <= fabs(d.greatest) + 1e-9);
+            assert_at_most(fabs(d.mean), d.mean_absolute + 1e-9);
+            assert_at_most(d.mean_absolute, d.quadratic_mean + 1e-9);
+            assert_at_most(d.quadratic_mean, fabs(d.greatest) + 1e-9);
             assert_int_equal(d.factors, spread > 10);
             for (int bin = 0; bin < NT_DEVIATION_BINS; bin++) {
-                assert_true(d.edge[bin] < d.edge[bin + 1]);
+                assert_below(d.edge[bin], d.edge[bin + 1]);
                 for (int s = 0; s < 2; s++)
                     in[s] += d.bin[bin][s];
             }

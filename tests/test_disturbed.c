@@ -143,8 +143,9 @@ TEST(passes_go_on_while_readings_are_disturbed)
         }
         print_message("%g disturbed: %.2f passes, %.3f of the sweeps with a wrong pair\n",
                       table[k].disturbed, passes, sweeps_wrong);
-        assert_true(passes >= table[k].passes_least && passes <= table[k].passes_most);
-        assert_true(sweeps_wrong <= table[k].wrong_most);
+        assert_at_least(passes, table[k].passes_least);
+        assert_at_most(passes, table[k].passes_most);
+        assert_at_most(sweeps_wrong, table[k].wrong_most);
     }
 }
 

@@ -86,7 +86,7 @@ TEST(a_larger_class_shows_what_is_nearer)
             assert_close(f.found, table[k].factor, 1e-6);
             assert_close(f.expected, 1, 1e-3);
             assert_at_least(f.confidence, NT_FAULT_CONFIDENCE);
-            assert_true(f.part.a < table[k].bad);
+            assert_below(f.part.a, table[k].bad);
             assert_true(f.others == 1 && f.other[0].kind == NT_FAULT_HOST_SLOW &&
                         f.other[0].a == f.part.a);
         }
@@ -731,7 +731,7 @@ static size_t measure(const struct nt_model *m, const struct lossy *at, double u
     uint32_t channel[256];
     size_t n = 0;
     must(nt_rooted_tree_create(m, &rooted, &err));
-    assert_true(nt_rooted_tree_room(rooted) <= 256);
+    assert_at_most(nt_rooted_tree_room(rooted), 256);
     for (uint32_t a = 0; a < m->hosts; a++)
         for (uint32_t b = 0; b < m->hosts; b++) {
             double rate[2] = {usual, usual};
@@ -779,10 +779,10 @@ TEST(the_lossy_link_is_named)
         size_t count = losses_find(m, &at, 0, seed, fault);
         right += count == 1 && fault[0].part.kind == NT_FAULT_LINK_LOSSY &&
                  fault[0].part.a == m->link[at.link].a && fault[0].part.b == m->link[at.link].b;
-        assert_true(count <= 1);
+        assert_at_most(count, 1);
         assert_true(count == 0 || fault[0].found > 0.5);
     }
-    assert_true(right >= SEEDS - 2);
+    assert_at_least(right, SEEDS - 2);
 }
 
 TEST(one_way_is_told_by_flows)

@@ -177,7 +177,7 @@ TEST(test_pairs_of_eight)
         job_groups_fini(&map);
     }
     print_message("%zu of %d pairs\n", found, RUNS * PAIRS);
-    assert_true(found * 10 >= 9 * RUNS * PAIRS);
+    assert_at_least(found * 10, 9 * RUNS * PAIRS);
 }
 
 /* Two degrees of freedom do not distinguish noise from a split, but repeats do. */
@@ -193,9 +193,9 @@ TEST(test_repeats_tell_noise)
     }
     print_message("of %d: %zu split, %zu of them surely; %zu gaps found\n", RUNS, split, sure,
                   found);
-    assert_true(split * 33 <= RUNS);
-    assert_true(sure * 100 <= RUNS);
-    assert_true(found * 10 >= RUNS * 9);
+    assert_at_most(split * 33, RUNS);
+    assert_at_most(sure * 100, RUNS);
+    assert_at_least(found * 10, RUNS * 9);
 }
 
 /* Of `runs` noisy sets of four hosts behind one switch, read to a step: the number with a group of

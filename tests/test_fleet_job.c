@@ -67,7 +67,7 @@ TEST(a_job_is_what_its_map_and_record_say)
     for (size_t k = 0; k < job->pairs; k++) {
         const struct nt_evidence_entry *p = &job->pair[k];
         double us = p->a / 4 == p->b / 4 ? 1 : 1.5;
-        assert_true(p->a < p->b);
+        assert_below(p->a, p->b);
         assert_int_equal(p->count, 2);
         assert_below(fabs(p->mean_us - us), 0.02 * us);
         assert_at_most(p->lowest_us, p->mean_us);
@@ -83,7 +83,7 @@ TEST(a_job_is_what_its_map_and_record_say)
         uplinks += f->tier > 0;
     }
     assert_int_equal(job->figures, 8 + uplinks);
-    assert_true(uplinks > 0);
+    assert_above(uplinks, 0);
     nt_fleet_job_destroy(job);
 }
 
@@ -179,7 +179,7 @@ static int check_pair(void *context, const struct nt_evidence_entry *p, struct n
 {
     size_t *k = context;
     (void)err;
-    assert_true(*k < PAIRS);
+    assert_below(*k, PAIRS);
     assert_int_equal(p->a, pairs[*k].a);
     assert_int_equal(p->b, pairs[*k].b);
     assert_int_equal(p->count, pairs[*k].count);
@@ -194,7 +194,7 @@ static int check_figure(void *context, const struct nt_fleet_figure *f, struct n
 {
     size_t *k = context;
     (void)err;
-    assert_true(*k < FIGURES);
+    assert_below(*k, FIGURES);
     assert_int_equal(f->host, figures[*k].host);
     assert_int_equal(f->tier, figures[*k].tier);
     assert_int_equal(f->kind, figures[*k].kind);
@@ -212,7 +212,7 @@ TEST(what_is_packed_comes_back)
     nt_packed_put_pairs(&buf, pairs, PAIRS);
     must(nt_packed_visit_pairs(buf.text, buf.used, HOSTS, check_pair, &k, &err));
     assert_int_equal(k, PAIRS);
-    assert_true(buf.used <= 10 * (size_t)PAIRS);
+    assert_at_most(buf.used, 10 * (size_t)PAIRS);
     k = 0;
     assert_int_equal(nt_packed_visit_pairs(buf.text, buf.used, 70002, check_pair, &k, &err), -1);
     buf.used = k = 0;
@@ -225,7 +225,9 @@ TEST(what_is_packed_comes_back)
 static int take_pair(void *context, const struct nt_evidence_entry *p, struct nt_err *err)
 {
     (void)context, (void)err;
-    assert_true(p->a < p->b && p->b < 100 && p->count > 0);
+    assert_below(p->a, p->b);
+    assert_below(p->b, 100);
+    assert_above(p->count, 0);
     assert_above(p->lowest_us, 0);
     assert_at_least(p->mean_us, p->lowest_us);
     assert_at_least(p->sd_us, 0);
@@ -236,7 +238,9 @@ static int take_pair(void *context, const struct nt_evidence_entry *p, struct nt
 static int take_figure(void *context, const struct nt_fleet_figure *f, struct nt_err *err)
 {
     (void)context, (void)err;
-    assert_true(f->host < 100 && f->tier < NT_FLEET_TIERS && f->kind < NT_FIGURE_KINDS);
+    assert_below(f->host, 100);
+    assert_below(f->tier, NT_FLEET_TIERS);
+    assert_below(f->kind, NT_FIGURE_KINDS);
     return 0;
 }
 
@@ -386,7 +390,7 @@ TEST(test_groups)
     must(nt_evidence_align(&e, &err));
     for (size_t k = 0; k < e.entries; k++)
         if (e.entry[k].job != JOBS || e.entry[k].a > 0)
-            assert_true(fabs((double)e.entry[k].ln) < 0.03);
+            assert_below(fabs((double)e.entry[k].ln), 0.03);
     nt_evidence_fini(&e);
 }
 
@@ -440,7 +444,7 @@ TEST(test_stay)
         move(m, h, 23);
     must(nt_switch_naming_match(&naming, m, later, &naming, &err));
     assert_int_not_equal(later[old], first[old]); /* a number that none has had */
-    assert_true(later[old] > m->switches);
+    assert_above(later[old], m->switches);
     nt_switch_naming_fini(&naming);
 }
 

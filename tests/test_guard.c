@@ -65,7 +65,7 @@ TEST(only_hosts_of_the_job_are_accepted)
 {
     int early = connect_from("127.0.0.9"); /* nobody has said that it is not to come */
     int fd = accept_soon();
-    assert_true(fd >= 0);
+    assert_at_least(fd, 0);
     close(fd);
     close(early);
 
@@ -80,7 +80,7 @@ TEST(only_hosts_of_the_job_are_accepted)
                                     source_of("127.0.0.3")};
     must(nt_guard_open(all, 3, &err));
     fd = accept_soon();
-    assert_true(fd >= 0);
+    assert_at_least(fd, 0);
     char byte = 0;
     assert_int_equal(recv(fd, &byte, 1, 0), 1);
     assert_int_equal(byte, 'x');
@@ -96,7 +96,7 @@ TEST(only_hosts_of_the_job_are_accepted)
     int self = connect_from("127.0.0.1");
     host = connect_from("127.0.0.3");
     fd = accept_soon();
-    assert_true(fd >= 0);
+    assert_at_least(fd, 0);
     assert_int_equal(accept(listener, NULL, NULL), -1);
     assert_int_equal(end_of(stranger, 20), 'x');
     assert_int_equal(end_of(self, 20), 'x');
@@ -118,7 +118,7 @@ TEST(own_addresses_are_found)
         found += memcmp(&own[k], &loop, sizeof loop) == 0;
     assert_int_equal(found, 1);
     size_t without = nt_guard_own(false, own);
-    assert_true(without < with);
+    assert_below(without, with);
     for (size_t k = 0; k < without; k++)
         assert_memory_not_equal(&own[k], &loop, sizeof loop);
 }

@@ -38,7 +38,7 @@ static void put(const char *file, const char *text)
     char whole[512];
     snprintf(whole, sizeof whole, "%s/%s", sys, file);
     int fd = open(whole, O_WRONLY | O_CREAT, 0600);
-    assert_true(fd >= 0);
+    assert_at_least(fd, 0);
     assert_int_equal(write(fd, text, strlen(text)), (ssize_t)strlen(text));
     close(fd);
 }
@@ -184,7 +184,9 @@ static void this_machine_has_processors(void **state)
     print_message("%s (%.1f ms)\n", text, (nt_clock_s() - began) * 1e3);
     assert_int_equal(sched_getaffinity(0, sizeof mine, &mine), 0);
     assert_int_equal(m.allowed, CPU_COUNT(&mine));
-    assert_true(m.cores >= 1 && m.threads >= m.cores && m.allowed <= m.threads);
+    assert_at_least(m.cores, 1);
+    assert_at_least(m.threads, m.cores);
+    assert_at_most(m.allowed, m.threads);
     assert_int_equal(m.nics, 1);
     assert_string_equal(m.nic[0].pci, "");
     must(nt_machine_parse(text, &again, &err));

@@ -131,7 +131,7 @@ TEST(test_dragonflies)
             assert_below(m->confidence, 0.05);
         }
     }
-    assert_true(found >= 4); /* tests/bench groups has more */
+    assert_at_least(found, 4); /* tests/bench groups has more */
 }
 
 /* What is stated falls with what the readings say, and is high where they leave no doubt. With more
@@ -208,7 +208,7 @@ TEST(test_all_starts)
         found += d.score < INFINITY;
         nt_direct_fini(&d);
     }
-    assert_true(found >= 155); /* 151 when the first that comes to nothing ends it */
+    assert_at_least(found, 155); /* 151 when the first that comes to nothing ends it */
 }
 
 /* A search costs what there is to look at, not what there could be, and ends where it may cost no
@@ -221,7 +221,7 @@ TEST(test_effort)
     const struct known_noise few = {.sd = 0.02, .missing = 1 - (double)READINGS / HOSTS};
     struct nt_direct_effort whole = {.most = NT_DIRECT_STEPS_MAX}, none = {.most = 1000};
     struct nt_direct d = found_in(truth, &few, 1, &whole);
-    assert_true(whole.steps < MOST);
+    assert_below(whole.steps, MOST);
     nt_direct_fini(&d);
     nt_model_destroy(truth);
     truth = lattice(TORUS, 0.5, 0.5);
@@ -230,7 +230,7 @@ TEST(test_effort)
     nt_direct_fini(&d);
     d = found_in(truth, &(struct known_noise){.sd = 0.02}, 1, &none);
     assert_true(!isfinite(d.score) && nt_direct_is_spent(&none));
-    assert_true(none.steps < 100000);
+    assert_below(none.steps, 100000);
     nt_direct_fini(&d);
     nt_model_destroy(truth);
 }

@@ -268,8 +268,8 @@ TEST(sizes_are_as_right_as_they_are_sure)
         destroy(m, DRAWN);
     }
     print_message("at 0.9 and more: %zu groups, %zu of them real\n", stated, real);
-    assert_true(stated >= runs / 2);
-    assert_true(10 * real >= 9 * stated);
+    assert_at_least(stated, runs / 2);
+    assert_at_least(10 * real, 9 * stated);
 }
 
 /* A host that one size lacks leaves the others' links as probable as they are. */

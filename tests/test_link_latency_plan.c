@@ -22,7 +22,9 @@ static struct count run(struct nt_planner *planner, size_t hosts, const bool *ab
         for (size_t k = 0; k < order.pairs; k++)
             for (int end = 0; end < 2; end++) {
                 uint32_t h = order.pair[k][end];
-                assert_true(h < hosts && !busy[h] && (absent == NULL || !absent[h]));
+                assert_below(h, hosts);
+                assert_true(!busy[h]);
+                assert_true((absent == NULL || !absent[h]));
                 assert_true(h != lost_host || count.rounds < lost_round);
                 busy[h] = true;
             }
@@ -55,9 +57,9 @@ TEST(schedules_are_sound)
         print_message("%s: %zu hosts, %zu links, %zu pairs, %zu rounds\n", table[k].topology,
                       n->hosts, truth->links, seen.pairs, seen.rounds);
         assert_int_equal(seen.rounds, rounds);
-        assert_true(seen.rounds <= table[k].most_rounds);
-        assert_true(seen.pairs >= truth->links);
-        assert_true(seen.pairs <= 8 * truth->links);
+        assert_at_most(seen.rounds, table[k].most_rounds);
+        assert_at_least(seen.pairs, truth->links);
+        assert_at_most(seen.pairs, 8 * truth->links);
     }
 }
 
@@ -74,7 +76,7 @@ TEST(the_absent_and_the_lost_have_no_partner)
     assert_int_equal(nt_network_truth(n, &truth, NULL), 0);
     const struct nt_sweep_setup setup = {truth->hosts, absent, 0, 3, 5, 7};
     assert_int_equal(nt_link_latency_plan_create(truth, &setup, &planner, &rounds, NULL), 0);
-    assert_true(run(planner, n->hosts, absent, 20, 2).rounds > 2);
+    assert_above(run(planner, n->hosts, absent, 20, 2).rounds, 2);
 }
 
 TEST(what_is_no_tree_is_refused)
@@ -166,7 +168,7 @@ TEST(links_come_out_better_than_pairs)
                       table[k].topology, table[k].outliers, seen, claimed);
         assert_below(seen, 0.6);
         assert_above(claimed, 0.5 * seen);
-        assert_true(claimed < 2 * seen);
+        assert_below(claimed, 2 * seen);
     }
 }
 

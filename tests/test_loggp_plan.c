@@ -42,12 +42,14 @@ static void check_order(const struct nt_model *model, const struct nt_order *ord
 {
     bool busy[64] = {false}, used[256] = {false};
     assert_int_equal(order->kind, NT_ORDER_PRTT);
-    assert_true(order->pairs > 0 && order->batches >= 2 && order->count >= 1);
-    assert_true(order->message_bytes >= 1);
+    assert_above(order->pairs, 0);
+    assert_at_least(order->batches, 2);
+    assert_at_least(order->count, 1);
+    assert_at_least(order->message_bytes, 1);
     assert_above(order->window_s, 0);
     for (size_t k = 0; k < order->pairs; k++) {
         for (int end = 0; end < 2; end++) {
-            assert_true(order->pair[k][end] < model->hosts);
+            assert_below(order->pair[k][end], model->hosts);
             assert_false(busy[order->pair[k][end]]);
             busy[order->pair[k][end]] = true;
         }
@@ -61,7 +63,8 @@ static void play(const struct nt_model *model, struct known_loggp *truth,
     for (size_t k = 0; k < order->pairs; k++) {
         uint32_t a = order->pair[k][0], b = order->pair[k][1];
         size_t class = hops_between(model, a, b) - 2;
-        assert_true(class < CLASSES && seen->n[class] < PER_CLASS);
+        assert_below(class, CLASSES);
+        assert_below(seen->n[class], PER_CLASS);
         struct nt_prtt m = known_message(&truth[class], order->message_bytes, order->count,
                                          order->delay_us, order->hold_us);
         m.check = strcmp(order->phase, NT_LOGGP_CHECK_PHASE) == 0;
@@ -87,7 +90,7 @@ static void drive(const struct nt_model *model, const struct nt_loggp_settings *
         check_order(model, &order);
         play(model, truth, &order, seen, results);
         assert_int_equal(planner->ops->tell(planner, results, order.pairs, &err), 0);
-        assert_true(seen->rounds < 1000);
+        assert_below(seen->rounds, 1000);
     }
     assert_int_equal(rc, 0);
     size_t optional;
@@ -221,7 +224,8 @@ TEST(classes_that_share_links_take_turns)
     SCOPED(model) *model = known_leaves(2, size, 100, 100);
     truths(truth, 0, 0, 1);
     drive(model, NULL, truth, &seen);
-    assert_true(seen.n[0] > 30 && seen.n[1] > 30);
+    assert_above(seen.n[0], 30);
+    assert_above(seen.n[1], 30);
 }
 
 TEST(each_rail_and_all_of_them)
@@ -282,8 +286,9 @@ TEST(a_lost_host_is_replaced_and_a_class_without_hosts_ends)
     size_t left = 0;
     for (size_t h = 0; h < 12; h++)
         left += !lost[h];
-    assert_true(rounds >= 16 && rounds < 1000);
-    assert_true(left <= 5);
+    assert_at_least(rounds, 16);
+    assert_below(rounds, 1000);
+    assert_at_most(left, 5);
 }
 
 TEST(a_pair_that_always_fails_is_given_up)
@@ -327,7 +332,7 @@ TEST(a_hold_without_an_answer_is_made_longer_and_costs_nothing_else)
         checked = checked || strcmp(order.phase, NT_LOGGP_CHECK_PHASE) == 0;
         assert_int_equal(planner->ops->tell(planner, results, order.pairs, &err), 0);
     }
-    assert_true(silent > 0);
+    assert_above(silent, 0);
     assert_int_equal(heard, silent);
     assert_true(checked);
 }
@@ -342,7 +347,7 @@ TEST(long_rounds_are_not_ordered)
     drive(model, &brief, truth, &seen);
     for (size_t i = 0; i < seen.n[0]; i++)
         assert_below(seen.m[0][i].time_us, 0.05 * 1e6);
-    assert_true(seen.n[0] > 20);
+    assert_above(seen.n[0], 20);
 }
 
 TEST(a_short_time_still_has_its_check)

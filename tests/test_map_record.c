@@ -75,7 +75,7 @@ TEST(classes_and_rails_become_entries)
         snprintf(name, sizeof name, "%s %s", g->class_name, g->rail);
         if (strcmp(name, expected[at]) != 0)
             at++;
-        assert_true(at < 4);
+        assert_below(at, 4);
         assert_string_equal(name, expected[at]);
         assert_true(isnan(g->check_percent) == (at != 0));
         assert_true(!isnan(g->g_us));

@@ -72,7 +72,7 @@ TEST(test_grow)
         for (size_t k = 0; k < 3; k++) {
             list[k] = nt_arena_grow(&a, list[k], &room[k], count + 1, sizeof *list[k]);
             assert_int_equal(nt_arena_check(&a, NULL), 0);
-            assert_true(room[k] > count);
+            assert_above(room[k], count);
             list[k][count] = (uint32_t)(count * 3 + k);
         }
         count++;

@@ -151,7 +151,7 @@ TEST(root_writes_no_more_than_the_limit)
         snprintf(path, sizeof path, "%s/42/%s", dir, names[k]);
         bytes += stat(path, &st) == 0 ? st.st_size : 0;
     }
-    assert_true(bytes < LIMIT);
+    assert_below(bytes, LIMIT);
     nt_slurm_order_remove(dir, 42);
     assert_int_equal(rmdir(dir), 0); /* no temporary file is left */
     nt_slurm_order_fini(&order);
@@ -163,7 +163,7 @@ TEST(a_list_has_room_in_a_variable)
     struct nt_slurm_order order = hosts_of(30000);
     char *text = nt_slurm_order_text(&order, 0, 15000);
     assert_non_null(text);
-    assert_true(strlen(variable) + strlen(text) < sizeof variable);
+    assert_below(strlen(variable) + strlen(text), sizeof variable);
     free(text);
     assert_null(nt_slurm_order_text(&order, 0, 30000));
     nt_slurm_order_fini(&order);

@@ -145,7 +145,7 @@ TEST(what_is_stated_of_some_pairs_is_there)
             nt_map_destroy(map);
         }
     print_message("%u of %u groups are real\n", real, stated);
-    assert_true(stated > 200);
+    assert_above(stated, 200);
     assert_at_least(real, 0.9 * stated);
 }
 

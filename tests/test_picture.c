@@ -48,7 +48,7 @@ TEST(more_room_never_hurts_and_far_hosts_stay_apart)
 {
     SCOPED(model) *m = known_tree(2, 4, 8, true, false, 3);
     SCOPED(layout) *flat = layout_of(m, 2), *solid = layout_of(m, 3);
-    assert_true(solid->stress < flat->stress);
+    assert_below(solid->stress, flat->stress);
     assert_below(flat->stress, 0.15);
     double nearest = INFINITY;
     for (size_t a = 0; a < flat->vertices; a++)
@@ -82,7 +82,7 @@ TEST(many_vertices_are_held_by_pivots)
 {
     SCOPED(model) *m = known_tree(4, 10, 50, true, false, 3);
     SCOPED(layout) *l = layout_of(m, 2);
-    assert_true(l->vertices > NT_LAYOUT_EXACT);
+    assert_above(l->vertices, NT_LAYOUT_EXACT);
     assert_below(l->stress, 0.25);
 }
 
@@ -92,7 +92,7 @@ static struct nt_map *named(struct nt_model *m)
     char **names = calloc(m->hosts, sizeof *names);
     assert_non_null(names);
     for (size_t h = 0; h < m->hosts; h++)
-        assert_true(asprintf(&names[h], "n%zu", h + 1) > 0);
+        assert_above(asprintf(&names[h], "n%zu", h + 1), 0);
     must(nt_map_create(m, (const char *const *)names, &map, &err));
     for (size_t h = 0; h < m->hosts; h++)
         free(names[h]);
@@ -370,7 +370,7 @@ TEST(known_dimensions_are_a_grid)
         struct nt_layout *l = layout_of(m, 2);
         size_t lines = 0;
         double nearest = INFINITY;
-        assert_true(l->unit > 0);
+        assert_above(l->unit, 0);
         for (size_t k = 0; k < m->links; k++) {
             double end[2];
             if (nt_layout_short_end(l, k, end))

@@ -75,7 +75,7 @@ TEST(a_hundred_thousand_hosts_can_all_be_distinguished)
     assert_int_equal(nt_plan_model(m, 1, 1, &plan, NULL), 0);
     assert_int_equal(plan->rank, m->links); /* every link can be distinguished */
     assert_int_equal(plan->pairs, m->links);
-    assert_true(plan->rounds <= 12);
+    assert_at_most(plan->rounds, 12);
     assert_true(isfinite(plan->amplification_rms));
     nt_model_destroy(m);
 }

@@ -76,7 +76,7 @@ TEST(a_change_in_the_sweep_does_not_count)
         assert_int_equal(nt_repeats_fold(&r, m, NULL, NULL), 0);
         for (uint32_t b = 1; b < HOSTS; b++)
             for (uint32_t a = 0; a < b; a++)
-                assert_true(nt_matrix_get(m, a, b) <= 301);
+                assert_at_most(nt_matrix_get(m, a, b), 301);
         nt_repeats_fini(&r);
     }
 }
@@ -175,21 +175,25 @@ static struct nt_model *repeated(const struct nt_network *n, const struct nt_mat
     size_t said, got;
     assert_int_equal(nt_remeasure_create(&ask, &planner, &said, NULL), 0);
     assert_non_null(planner);
-    assert_true(said > 0 && said <= PASSES * NT_REMEASURE_PHASES * most_rounds);
+    assert_above(said, 0);
+    assert_at_most(said, PASSES * NT_REMEASURE_PHASES * most_rounds);
     nt_model_destroy(model);
     for (*rounds = 0; planner->ops->next(planner, &order, NULL) > 0; ++*rounds) {
         unsigned phase;
         assert_int_equal(sscanf(order.phase, "repeats-%u", &phase), 1);
-        assert_true(phase >= 1 && phase <= 6 && nt_repeats_is_phase(order.phase));
+        assert_at_least(phase, 1);
+        assert_at_most(phase, 6);
+        assert_true(nt_repeats_is_phase(order.phase));
         assert_int_equal(
             nt_order_answer(&noisy, &order, 99 + (uint32_t)*rounds, results, &got, NULL), 0);
         for (size_t k = 0; disturbed && k < got; k++)
             if (nt_rng_uniform(&rng) < 0.2)
                 results[k].value_us *= 1.5;
         assert_int_equal(planner->ops->tell(planner, results, got, NULL), 0);
-        assert_true(*rounds < 10000);
+        assert_below(*rounds, 10000);
     }
-    assert_true(*rounds >= said && nt_remeasure_inferences(planner) >= 1);
+    assert_at_least(*rounds, said);
+    assert_at_least(nt_remeasure_inferences(planner), 1);
     assert_int_equal(nt_remeasure_model(planner, &found, NULL), 0);
     nt_planner_destroy(planner);
     free(results);
@@ -358,7 +362,7 @@ TEST(a_record_with_repeats_is_solved_again)
         nt_samples_destroy(r.samples);
     }
     print_message("%zu phases of repeats in 20 sweeps\n", repeats);
-    assert_true(repeats >= NT_REMEASURE_PHASES);
+    assert_at_least(repeats, NT_REMEASURE_PHASES);
 }
 
 /* What the sweep has inferred gives the same map, and is not inferred again where it is of the same
@@ -393,7 +397,8 @@ TEST(what_is_known_is_not_inferred_again)
         nt_samples_destroy(r.samples);
     }
     print_message("used in %zu of 20, %zu were repeated\n", used, repeated);
-    assert_true(used > 0 && repeated > 0);
+    assert_above(used, 0);
+    assert_above(repeated, 0);
 }
 
 /* Most of the time where nothing follows, else a small share; the budget is no reason for them. */

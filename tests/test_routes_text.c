@@ -86,7 +86,7 @@ TEST(a_line_without_end_takes_bounded_memory)
     const struct nt_text_source source = {"r", give_without_end, &count};
     struct nt_routes_text *t = NULL;
     assert_int_equal(nt_routes_read(&source, NULL, &t, &err), -1);
-    assert_true(fed <= NT_LINE_MAX);
+    assert_at_most(fed, NT_LINE_MAX);
     assert_int_equal(err.kind, NT_ERR_INPUT);
     assert_non_null(strstr(err.text, "r:1: expected lines of at most"));
 }

@@ -171,7 +171,7 @@ static int try_attack(int (*attack)(void), bool in_sandbox, bool binds_reserved_
             _exit(2);
         _exit(attack() == 0 ? 0 : 1);
     }
-    assert_true(pid > 0);
+    assert_above(pid, 0);
     assert_int_equal(waitpid(pid, &status, 0), pid);
     assert_true(WIFEXITED(status));
     return WEXITSTATUS(status);

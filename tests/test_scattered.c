@@ -85,7 +85,7 @@ TEST(a_switch_of_single_hosts_is_sure)
         assert_at_least(12 * t.verified, 11 * jobs());
         assert_int_equal(t.exact, t.verified);
         assert_int_equal(t.sure, t.verified);
-        assert_true(2 * t.rounds <= (3 * hosts + 30) * jobs());
+        assert_at_most(2 * t.rounds, (3 * hosts + 30) * jobs());
     }
 }
 

@@ -300,7 +300,7 @@ static void compare(const struct given *g, uint64_t seed, double accuracy)
     }
     slow += above_zero(s, &value, pow(0.16 * pow(2.5, place.links), 2), density);
     double readings = accuracy == NEARLY ? (double)p->count : 1;
-    assert_true(fabs(fast - slow) < accuracy * (readings + fabs(slow)));
+    assert_below(fabs(fast - slow), accuracy * (readings + fabs(slow)));
     nt_score_destroy(s);
     nt_pairs_destroy(p);
     nt_arena_fini(&memory);

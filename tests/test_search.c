@@ -96,8 +96,8 @@ TEST(the_search_finds_the_best_of_all_chains)
         for (size_t k = 0; k < all.search->room; k++)
             if (all.search->visit[k].hash != 0)
                 seen += exp(all.search->visit[k].score - all.search->best_score);
-        assert_true(all.best < all.search->best_score + 0.15);
-        assert_true(fabs(log(all.total / seen)) < 0.1);
+        assert_below(all.best, all.search->best_score + 0.15);
+        assert_below(fabs(log(all.total / seen)), 0.1);
         nt_search_destroy(all.search);
         nt_pairs_destroy(p);
         nt_arena_fini(&memory);

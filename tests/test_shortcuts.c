@@ -31,7 +31,7 @@ static struct nt_model *infer_some(const char *topology, size_t hosts, bool any,
     struct nt_measure_noise noise = {.sd = 0.05, .seed = seed};
     must(nt_spec_parse(topology, &spec, &err));
     must(nt_network_build(&spec, NULL, &net, &err));
-    assert_true(net->hosts <= HOSTS_MAX);
+    assert_at_most(net->hosts, HOSTS_MAX);
     must(nt_measure_latencies(net, &noise, &all, &err));
     nt_rng_init(&rng, seed);
     for (uint32_t k = 0; k < net->hosts; k++)
@@ -113,7 +113,7 @@ TEST(test_only_places_are_sure_beside_shortcuts)
         struct nt_model *m =
             infer_some("dragonfly:9x8x4", seed % 2 == 0 ? 24 : 32, true, seed, host);
         found += (has_routers(m, host) || sure_groups(m) > 0) && sure_are_places(m, host);
-        assert_true(m->confidence < 0.9);
+        assert_below(m->confidence, 0.9);
         nt_model_destroy(m);
     }
     assert_at_least(found, 22);
@@ -128,11 +128,11 @@ TEST(test_no_group_is_rather_none)
         SCOPED(model) *m = infer_some("dragonfly:9x8x4", 10, true, seed, host);
         for (size_t k = 0; k < m->links && m->family == NT_FAMILY_TREE; k++)
             if (m->link[k].a >= m->hosts && m->link[k].b >= m->hosts) {
-                assert_true(m->link[k].probability >= NT_SUPPORT_REPORTED);
+                assert_at_least(m->link[k].probability, NT_SUPPORT_REPORTED);
                 groups++;
             }
     }
-    assert_true(groups > 0);
+    assert_above(groups, 0);
 }
 
 /* Whole routers: they are told by what their hosts have among them. */
@@ -159,7 +159,7 @@ TEST(test_trees_have_none)
             assert_false(m->shortcuts);
             sure += sure_groups(m);
         }
-    assert_true(sure >= jobs());
+    assert_at_least(sure, jobs());
 }
 
 RUN_TESTS

@@ -102,8 +102,8 @@ TEST(test_slow_hosts)
         print_message("%s, %zu slow by %g us, noise %g, outliers %g: %u of %u, %.1f more rounds\n",
                       table[k].topology, count, table[k].slow[0].us, table[k].sd, table[k].outliers,
                       exact, runs, ((double)rounds - (double)before) / runs);
-        assert_true(exact >= table[k].exact);
-        assert_true(rounds <= before + table[k].rounds * runs);
+        assert_at_least(exact, table[k].exact);
+        assert_at_most(rounds, before + table[k].rounds * runs);
     }
 }
 

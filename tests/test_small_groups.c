@@ -89,11 +89,12 @@ TEST(pairs_and_triples_among_singles)
             }
             print_message("%zu hosts, groups of %zu, %d %% late: %zu of %zu, %zu invented\n",
                           jobs[k].hosts, jobs[k].size, late, seen, planted, sure);
-            assert_true(50 * seen >= 49 * planted); /* a late reading among two hosts hides them */
+            assert_at_least(50 * seen,
+                            49 * planted); /* a late reading among two hosts hides them */
             all += planted;
             wrong += sure;
         }
-    assert_true(200 * wrong <= all);
+    assert_at_most(200 * wrong, all);
 }
 
 /* Where noise moves a host over a group's edge now and then, the group is found with one host more
@@ -114,7 +115,7 @@ TEST(a_host_more_or_less_is_not_sure)
             job_fini(&j);
         }
     print_message("%zu groups stated, %zu of them wrong, %zu of these sure\n", groups, wrong, sure);
-    assert_true(wrong > 0);
+    assert_above(wrong, 0);
     assert_true(sure == 0);
 }
 
@@ -137,8 +138,8 @@ TEST(hosts_go_to_their_leaf)
         job_fini(&j);
     }
     print_message("%zu of %zu exact, %zu groups invented\n", exact, jobs, made_up);
-    assert_true(exact + 2 >= jobs);
-    assert_true(made_up <= 2);
+    assert_at_least(exact + 2, jobs);
+    assert_at_most(made_up, 2);
 }
 
 /* Two hosts of three whose third has two readings that are high by chance are no group of two where

@@ -216,7 +216,7 @@ TEST(parts_without_a_pair_between_them)
     nt_map_destroy(map);
     nt_matrix_set(m, 2, 3, 3); /* one is enough */
     must(nt_solve_measured(&input, &map, &err));
-    assert_true(map->model->links > 0);
+    assert_above(map->model->links, 0);
     nt_map_destroy(map);
 }
 
@@ -450,7 +450,7 @@ TEST(short_messages_bound_bandwidths)
         SCOPED(map) *map;
         bool told = false;
         must(nt_solve_measured(&input, &map, &err));
-        assert_true(map->model->links > 0);
+        assert_above(map->model->links, 0);
         for (size_t l = 0; l < map->model->links; l++)
             assert_int_equal(map->model->link[l].at_least, cases[k].bound);
         for (size_t w = 0; w < map->warnings; w++)
@@ -698,7 +698,8 @@ TEST(a_tree_is_told_by_some_pairs)
         assert_true(r.verified && is_exact(map, n));
         assert_above(map->model->confidence, 0.9);
         assert_true(map->status == NT_STATUS_OK);
-        assert_true(map->sweep.pairs_measured < map->sweep.pairs_total && map->sweep.rounds < 31);
+        assert_below(map->sweep.pairs_measured, map->sweep.pairs_total);
+        assert_below(map->sweep.rounds, 31);
         for (size_t k = 0; k < map->model->links; k++) { /* 0.5 us to a host, 0.25 us above */
             const struct nt_link *l = &map->model->link[k];
             assert_above(l->latency_se_us, 0);
@@ -784,7 +785,7 @@ TEST(a_chain_is_told_by_all)
         nt_map_destroy(map);
         nt_samples_destroy(r.samples);
     }
-    assert_true(exact >= 4);
+    assert_at_least(exact, 4);
 }
 
 /* Cut in any round, a record determines the network or nothing, never half of it. */
@@ -801,7 +802,7 @@ TEST(a_cut_record_tells_nothing_false)
                 assert_true(t == 0 && is_exact(map, n));
                 told++;
             } else {
-                assert_true(map->warnings > 0);
+                assert_above(map->warnings, 0);
             }
             assert_same_again(r.samples, map);
             nt_map_destroy(map);
@@ -932,7 +933,8 @@ TEST(test_used)
             SCOPED(map) *map = prior_solved(s);
             assert_true(map->sweep.prior.used && map->sweep.prior.pairs_contradicted == 0);
             assert_true(nt_shape_equal(map->model, truth));
-            assert_true(rounds <= 5 && 3 * rounds < without);
+            assert_at_most(rounds, 5);
+            assert_below(3 * rounds, without);
             assert_true(map->sweep.prior.pairs_taken + map->sweep.prior.pairs_verified ==
                         n->hosts * (n->hosts - 1) / 2);
             check_text(s, map);

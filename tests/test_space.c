@@ -39,7 +39,8 @@ static void write_file(int run_fd, const char *path, size_t bytes)
 {
     static char much[1 << 20];
     int fd = openat(run_fd, path, O_WRONLY | O_CREAT | O_TRUNC, 0644);
-    assert_true(fd >= 0 && bytes <= sizeof much);
+    assert_at_least(fd, 0);
+    assert_at_most(bytes, sizeof much);
     assert_int_equal(write(fd, much, bytes), (ssize_t)bytes);
     close(fd);
 }

@@ -49,7 +49,7 @@ static size_t read_keys(const char *text, struct key key[KEYS])
             open = *c == '(' ? c : open;
         if (strncmp(line, "prolog \"", 8) == 0)
             continue; /* where they were installed */
-        assert_true(n < KEYS);
+        assert_below(n, KEYS);
         struct key *k = &key[n++];
         if (open == NULL ||
             sscanf(line, "%31[a-z_] \" =", k->name) != 1 || /* the default is what is in () */

@@ -12,7 +12,7 @@ static bool is_placed(const char *command, const struct nt_step_hint *hint,
     char text[256], *rest = NULL;
     const char *words[WORDS_MAX];
     size_t count = 0;
-    assert_true(strlen(command) < sizeof text);
+    assert_below(strlen(command), sizeof text);
     memcpy(text, command, strlen(command) + 1);
     for (char *word = strtok_r(text, " ", &rest); word != NULL && count < WORDS_MAX;
          word = strtok_r(NULL, " ", &rest))

@@ -252,7 +252,7 @@ TEST(old_readings_are_folded_by_pair_user_and_day)
     for (size_t k = 0; k < 3; k++)
         assert_true(after.job[k].user >= 1000 && after.job[k].user <= 1002);
     assert_true(after.job[0].user != after.job[1].user && after.job[1].user != after.job[2].user);
-    assert_true(after.entries < before.entries);
+    assert_below(after.entries, before.entries);
     assert_int_equal(readings_in(&after), readings_in(&before));
     /* jobs were twice as slow or not: folded without their offsets all are alike */
     for (size_t k = 0; k < after.entries; k++) {
@@ -282,7 +282,7 @@ static int count_job(void *context, const struct nt_store_job *job, struct nt_er
     int64_t *last = context;
     (void)err;
     assert_above(job->time_s, *last);
-    assert_true(job->figures_bytes > 0);
+    assert_above(job->figures_bytes, 0);
     *last = job->time_s;
     return 0;
 }
@@ -359,7 +359,7 @@ static void kill_after(const struct ground *g, size_t jobs)
         ingest_all(g, ends[1]);
         _exit(0);
     }
-    assert_true(pid > 0);
+    assert_above(pid, 0);
     close(ends[1]);
     for (size_t k = 0; k < jobs; k++)
         if (read(ends[0], &byte, 1) != 1)
@@ -399,7 +399,7 @@ TEST(killed_at_200_points_nothing_is_lost_or_doubled)
         free(found);
         nt_store_close(store);
     }
-    assert_true(parts > 0); /* else it was never killed within */
+    assert_above(parts, 0); /* else it was never killed within */
     free(expected);
 }
 
@@ -543,7 +543,7 @@ TEST(a_writer_waits_for_another)
         close(ready[k]);
         close(go[k]);
     }
-    assert_true(NT_DATABASE_WAIT_MS >= 600000); /* more than folding a day takes */
+    assert_at_least(NT_DATABASE_WAIT_MS, 600000); /* more than folding a day takes */
 }
 
 /* Whatever a damaged file says: one line, and no memory for it. */
@@ -577,7 +577,8 @@ TEST(what_a_damaged_store_says_is_bounded)
             refused++;
         refused += nt_store_hosts(store, &hosts, NULL, &err) != 0;
         must(nt_store_count(store, &sums, &err));
-        assert_true(sums.last_s >= 0 && sums.last_s < INT64_C(1) << 40);
+        assert_at_least(sums.last_s, 0);
+        assert_below(sums.last_s, INT64_C(1) << 40);
         if (refused == 0 && k + 1 < sizeof damage / sizeof *damage)
             fail_msg("%s: taken", damage[k]);
         assert_true(refused == 0 || err.kind == NT_ERR_INPUT);

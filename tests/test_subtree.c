@@ -113,9 +113,9 @@ TEST(blocks_have_about_sqrt_hosts)
         assert_int_equal(nt_block_hosts(table[k].hosts, table[k].configured), table[k].block);
     for (size_t hosts = 257; hosts <= 65536; hosts += 97) {
         struct nt_subtree subtree = {.hosts = hosts, .block = nt_block_hosts(hosts, 0)};
-        assert_true(nt_subtree_expected(&subtree) <= 2 * 256);
-        assert_true(4 * nt_subtree_expected(&subtree) * nt_subtree_expected(&subtree) <=
-                    25 * hosts);
+        assert_at_most(nt_subtree_expected(&subtree), 2 * 256);
+        assert_at_most(4 * nt_subtree_expected(&subtree) * nt_subtree_expected(&subtree),
+                       25 * hosts);
     }
 }
 

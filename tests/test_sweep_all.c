@@ -24,10 +24,11 @@ static void drive(size_t hosts, const bool *absent, unsigned passes, unsigned af
         assert_int_equal(order.kind, NT_ORDER_LATENCY);
         assert_int_equal(order.batches, 3);
         assert_int_equal(order.count, 5);
-        assert_true(order.pairs > 0);
+        assert_above(order.pairs, 0);
         for (size_t k = 0; k < order.pairs; k++) {
             uint32_t a = order.pair[k][0], b = order.pair[k][1];
-            assert_true(a < b && b < hosts);
+            assert_below(a, b);
+            assert_below(b, hosts);
             assert_false(busy[a] || busy[b]);
             busy[a] = busy[b] = true;
             if (seen->rounds >= after)
@@ -166,7 +167,7 @@ static void take_ahead(struct nt_planner *planner, size_t ahead)
     for (; ahead > 0; ahead--) {
         assert_int_equal(planner->ops->ahead(planner), ahead);
         assert_int_equal(planner->ops->next(planner, &order, NULL), 1);
-        assert_true(order.pairs > 0);
+        assert_above(order.pairs, 0);
     }
     assert_int_equal(planner->ops->ahead(planner), 0);
 }

@@ -73,7 +73,8 @@ static void answer_round(struct sweep *s, const struct nt_order *o)
     bool busy[HOSTS_MAX] = {0};
     size_t n = s->network->hosts, told = 0;
     bool all = strcmp(o->phase, "latency") == 0;
-    assert_true(o->pairs > 0 && o->pairs <= n / 2);
+    assert_above(o->pairs, 0);
+    assert_at_most(o->pairs, n / 2);
     for (size_t k = 0; k < o->pairs; k++) {
         uint32_t a = o->pair[k][0], b = o->pair[k][1];
         assert_true(a < n && b < n && a != b && !busy[a] && !busy[b]); /* one partner a round */
@@ -101,7 +102,7 @@ static void answer_round(struct sweep *s, const struct nt_order *o)
 static void begin(struct sweep *s, enum nt_sweep_mode mode, uint64_t seed)
 {
     size_t n = s->network->hosts, rounds = 99;
-    assert_true(n <= HOSTS_MAX);
+    assert_at_most(n, HOSTS_MAX);
     assert_int_equal(nt_matrix_create(n, NT_MATRIX_LATENCY_US, &s->lowest, NULL), 0);
     s->met = calloc(n * n + 1, 1);
     const struct nt_sweep_setup setup = {n, s->absent, 0, BATCHES, PINGS, seed};
@@ -122,7 +123,7 @@ static void drive(struct sweep *s)
     int more;
     while ((more = s->planner->ops->next(s->planner, &o, &err)) > 0) {
         answer_round(s, &o);
-        assert_true(s->rounds < 4 * s->network->hosts + 200);
+        assert_below(s->rounds, 4 * s->network->hosts + 200);
     }
     if (more < 0)
         fail_msg("%s", err.text);
@@ -208,7 +209,7 @@ static void leave_few(struct sweep *s, size_t few)
         if (host < n->hosts && (leaf == n->arc[up].from || leaf == n->arc[up].to))
             s->absent[host] = here++ >= few;
     }
-    assert_true(here > few);
+    assert_above(here, few);
 }
 
 static struct sweep prepared(const struct trial *t, uint64_t seed)

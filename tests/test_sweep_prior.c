@@ -47,7 +47,7 @@ static struct swept swept_from(const struct nt_belief *belief, const struct nt_n
                                                     .count = o.batches * o.count};
         }
         s.rounds++;
-        assert_true(s.rounds < 100 + 2 * n->hosts);
+        assert_below(s.rounds, 100 + 2 * n->hosts);
         assert_int_equal(p->ops->tell(p, result, told, &err), 0);
     }
     if (more < 0)

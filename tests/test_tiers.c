@@ -94,24 +94,25 @@ TEST(a_known_network_is_found)
         SCOPED(tiers) *t = solve(&k);
         uint32_t leaves = k.leaf[k.hosts - 1] + 1, pods = k.pod[k.hosts - 1] + 1;
         assert_int_equal(t->groups, leaves + pods);
-        assert_true(t->confidence > 0.9);
+        assert_above(t->confidence, 0.9);
         for (uint32_t a = 0; a < leaves; a++) {
             uint32_t g = group_of(t, k.leaf, a);
             assert_int_not_equal(g, NT_TIERS_NONE);
-            assert_true(fabs(t->group[g].length_us - k.leaf_us) < 5 * t->group[g].error_us + 0.002);
-            assert_true(t->group[g].error_us < 0.02);
+            assert_below(fabs(t->group[g].length_us - k.leaf_us), 5 * t->group[g].error_us + 0.002);
+            assert_below(t->group[g].error_us, 0.02);
         }
         for (uint32_t a = 0; a < pods; a++)
             assert_int_not_equal(group_of(t, k.pod, a), NT_TIERS_NONE);
         for (uint32_t i = 0; i < k.hosts; i++)
-            assert_true(fabs(t->end_us[i] - k.end[i]) < 5 * t->end_error_us[i] + 0.002);
-        assert_true(t->noise_us > 0.005 && t->noise_us < 0.03);
+            assert_below(fabs(t->end_us[i] - k.end[i]), 5 * t->end_error_us[i] + 0.002);
+        assert_above(t->noise_us, 0.005);
+        assert_below(t->noise_us, 0.03);
     }
 }
 
 static void assert_near(double a, double b, double accuracy)
 {
-    assert_true(fabs(a - b) <= accuracy);
+    assert_at_most(fabs(a - b), accuracy);
 }
 
 /* The same network under other names, in another order, or in another unit. */
@@ -196,7 +197,7 @@ TEST(readings_that_are_too_low_are_no_groups)
             k.value[v].us *= k.value[v].a % 5 == 0 && k.value[v].b % 5 == 4 ? 0.7 : 1;
     SCOPED(tiers) *t = solve(&k);
     assert_int_equal(t->groups, 12);
-    assert_true(outliers_of(&k) >= 3);
+    assert_at_least(outliers_of(&k), 3);
 }
 
 TEST(hosts_have_one_kind_of_ends_or_two)
@@ -237,8 +238,8 @@ TEST(a_ring_is_no_hierarchy)
                 k.value[k.count++] = (struct nt_pair_value){.a = i, .b = j, .us = us};
         }
     SCOPED(tiers) *t = solve(&k);
-    assert_true(t->hierarchy < 0.1);
-    assert_true(t->confidence < 0.1);
+    assert_below(t->hierarchy, 0.1);
+    assert_below(t->confidence, 0.1);
     for (uint32_t a = 0; a < 4; a++) /* the switches are real */
         assert_int_not_equal(group_of(t, k.leaf, a), NT_TIERS_NONE);
     assert_int_equal(t->groups, 4);
@@ -284,7 +285,9 @@ TEST(pairs_that_tell_rivals_apart_are_named)
         for (size_t n = 0; n < t->deciding; n++) {
             const struct nt_tiers_pair *p = &t->deciding_pair[n];
             bool is = (p->a == A && p->b == B) || (p->a == B && p->b == A);
-            assert_true(p->a < 24 && p->b < 24 && p->gain > 0);
+            assert_below(p->a, 24);
+            assert_below(p->b, 24);
+            assert_above(p->gain, 0);
             assert_true(n == 0 || p->gain <= t->deciding_pair[n - 1].gain);
             is_named |= is;
         }
@@ -297,7 +300,7 @@ TEST(pairs_that_tell_rivals_apart_are_named)
         nt_tiers_destroy(t);
     }
     print_message("asked in %zu of %d, for the two hosts in %zu\n", asked, (int)TRIES, named);
-    assert_true(asked > TRIES / 2);
+    assert_above(asked, TRIES / 2);
     assert_int_equal(named, asked);
 }
 
