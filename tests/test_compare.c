@@ -664,7 +664,7 @@ TEST(two_sweeps_of_one_network_are_the_same)
     static const char *const specs[] = {"star:8",      "tree:4x4", "tree:3x2x3", "tree:2x2x4",
                                         "fattree:4,3", "tree:5x6", "chain:3x4",  "tree:6x3"};
     enum { SPECS = sizeof specs / sizeof *specs };
-    size_t differ = 0, pairs = draws(80, 200);
+    size_t differ = 0, pairs = draws(40, 200);
     for (uint64_t k = 0; k < pairs; k++) {
         SCOPED(model) *m = made_truth(specs[k % SPECS]);
         double sd = 0.01 + 0.04 * (double)(k / SPECS) / (double)(pairs / SPECS - 1);

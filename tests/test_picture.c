@@ -397,19 +397,19 @@ TEST(known_dimensions_are_a_grid)
 
 TEST(a_long_chain_of_switches_is_no_depth)
 {
-    enum { CHAIN = 5000 };
+    const uint32_t chain = (uint32_t)draws(2000, 5000);
     struct nt_model *m;
-    must(nt_model_create(CHAIN, CHAIN, 2 * CHAIN - 1, &m, &err));
-    for (uint32_t k = 0; k < CHAIN; k++) {
-        m->link[k] = (struct nt_link){.a = k, .b = CHAIN + k, .latency_us = 1};
+    must(nt_model_create(chain, chain, 2 * chain - 1, &m, &err));
+    for (uint32_t k = 0; k < chain; k++) {
+        m->link[k] = (struct nt_link){.a = k, .b = chain + k, .latency_us = 1};
         if (k > 0)
-            m->link[CHAIN + k - 1] =
-                (struct nt_link){.a = CHAIN + k, .b = CHAIN + k - 1, .latency_us = 1};
+            m->link[chain + k - 1] =
+                (struct nt_link){.a = chain + k, .b = chain + k - 1, .latency_us = 1};
     }
     m->tier[0] = 2;
     SCOPED(map) *map = named(m);
     char *text = drawn(&(struct nt_picture){.map = map, .title = {"map", NULL}});
-    assert_int_equal(count(text, "class=\"switch\""), CHAIN);
+    assert_int_equal(count(text, "class=\"switch\""), chain);
     free(text);
 }
 
