@@ -110,6 +110,46 @@ TEST(only_hosts_of_the_job_are_accepted)
     close(stranger);
 }
 
+/* A listener of IPv6 gets connections of IPv4 too, from addresses of the form ::ffff:a.b.c.d. The
+ * same sources as before count. */
+TEST(the_sources_of_ipv6_connections_are_checked)
+{
+    struct sockaddr_in6 six = {.sin6_family = AF_INET6};
+    socklen_t bytes = sizeof six;
+    int zero = 0, kept = listener;
+    in_port_t kept_port = at.sin_port;
+    listener = socket(AF_INET6, SOCK_STREAM | SOCK_NONBLOCK, 0);
+    setsockopt(listener, IPPROTO_IPV6, IPV6_V6ONLY, &zero, sizeof zero);
+    bool up = bind(listener, (const struct sockaddr *)&six, sizeof six) == 0 &&
+              listen(listener, 16) == 0 &&
+              getsockname(listener, (struct sockaddr *)&six, &bytes) == 0;
+    six.sin6_addr = in6addr_loopback;
+    at.sin_port = six.sin6_port;
+    for (int turn = 0; up && turn < 2; turn++) { /* the second time with the kernel's filter */
+        int stranger = socket(AF_INET6, SOCK_STREAM | SOCK_NONBLOCK, 0);
+        up = connect(stranger, (const struct sockaddr *)&six, sizeof six) == 0 ||
+             errno == EINPROGRESS;
+        if (up) {
+            assert_int_equal(accept_soon(), -1);
+            assert_int_equal(end_of(stranger, 1000), 'r');
+            int host = connect_from("127.0.0.2"), other = connect_from("127.0.0.9");
+            int fd = accept_soon();
+            assert_at_least(fd, 0);
+            assert_int_equal(accept(listener, NULL, NULL), -1);
+            assert_int_equal(end_of(host, 20), 'x');
+            close(fd);
+            close(host);
+            close(other);
+        }
+        close(stranger);
+    }
+    close(listener);
+    listener = kept;
+    at.sin_port = kept_port;
+    if (!up)
+        skip(); /* no IPv6 here */
+}
+
 TEST(own_addresses_are_found)
 {
     struct nt_source own[NT_SOURCES_MAX], loop = source_of("127.0.0.1");

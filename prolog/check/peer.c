@@ -316,7 +316,7 @@ static void check_devices_to(struct nt_check *check, const struct sockaddr_in *t
         if (d.index != way.index)
             check_large(check, &d, to);
     }
-    if (tried > taken)
+    if (tried > 0 && taken == 0)
         nt_check_ok("addresses", "%s: no other host answers for %s", check->devices,
                     tried == 1 ? "it" : "them");
 }

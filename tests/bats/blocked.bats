@@ -119,6 +119,26 @@ closes() { # NAME NAME: no way from the first to the second
     grep "^FAIL   addresses: 172.17.0.1 of docker0 is also the address of another host: .* answers for it on eth0. " <<<"$output"
 }
 
+@test "hosts whose names nobody resolves, and that call themselves otherwise than Slurm" {
+    local host names=$'n1\nn2\nn3\nn4\nn5'
+    echo "127.0.0.1 localhost" >"$GROUND_STATE/no-names"
+    for host in $names; do
+        on $host sh -c "hostname $host.cluster.example && mount --bind '$GROUND_STATE/no-names' /etc/hosts"
+    done
+    submit -N5 --exclusive --nettopo=quick,apply <<'END'
+#!/bin/bash
+echo "$NETTOPO_STATUS $(getent hosts n2) $(hostname)"
+tr , '\n' <<<"$NETTOPO_NODE_ORDER" | sort
+sort "$NETTOPO_HOSTFILE"
+sed 's/^rank [0-9]*=\([^ ]*\) .*/\1/' "$NETTOPO_RANKFILE" | sort
+srun -Q sh -c 'echo "$SLURM_PROCID $SLURMD_NODENAME"' | sort -n | cut -d' ' -f2 | cmp - "$NETTOPO_HOSTFILE" && echo same
+END
+    completed
+    for host in $names; do on $host sh -c "umount /etc/hosts && hostname $host"; done
+    rm "$GROUND_STATE/no-names"
+    assert_equal "the job" "$(cat "$GROUND_HOME/$JOB.out")" $'ok  n1.cluster.example\n'"$names"$'\n'"$names"$'\n'"$names"$'\nsame'
+}
+
 @test "a step in a mount namespace with an empty /run uses NETTOPO_JSON" {
     submit -N5 --exclusive --nettopo=quick <<END
 #!/bin/bash
