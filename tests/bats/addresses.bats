@@ -85,7 +85,7 @@ variable() { sed -n "s/^$2=//p" "run.$1/7/hint.env"; }
 
 # The job's hosts, in the order of hint, hostfile and rank file, under the names that Slurm has.
 has_slurms_names() { # NAME...
-    local names file
+    local names
     names=$(printf '%s\n' "$@" | sort)
     [ "$(variable 3 NETTOPO_STATUS)" = ok ]
     [ "$(variable 3 NETTOPO_NODE_ORDER | tr , '\n' | sort)" = "$names" ]

@@ -175,14 +175,23 @@ logged() { grep -h 'nettopo: .*unknown key' "$GROUND_STATE"/log/slurmd.*.log; } 
 
 nothing_measures() { [ -z "$(agents_of n1)$(agents_of n2)$(agents_of n3)$(agents_of n4)$(probes_of n1)" ]; }
 
-@test "scancel ends the sweep" {
-    local began
-    while_measuring n1 'began=$(date +%s%N); user scancel "$JOB"' submit --nettopo=full,budget=20 -N4 \
+# A sweep that goes on to its end archives its map.
+ended_by() { # SLURM'S COMMAND...
+    local began maps=$GROUND_STATE/ended
+    mkdir -p "$maps"
+    undo+=('rm -r "$GROUND_STATE/ended"')
+    conf_set archive "$maps"
+    while_measuring n1 'began=$(date +%s%N); user '"$*"' "$JOB"' submit --requeue --nettopo=full,budget=20 -N4 \
         --exclusive --wrap true
     wait_until 10 nothing_measures
     began=$((($(date +%s%N) - began) / 1000000))
-    echo "# $began ms after scancel" >&3
-    figure assert_between "milliseconds after scancel" $began 0 1000
+    echo "# $began ms after $*" >&3
+    figure assert_between "milliseconds after $*" $began 0 1000
+    assert_equal "archived by the sweep that $* ended" "$(find "$maps" -name "$JOB.*")" ""
+}
+
+@test "scancel ends the sweep" {
+    ended_by scancel
     wait_until 20 job_is_over "$JOB"
     assert_equal "state" "$(job_states)" CANCELLED
     hosts_are_well
@@ -190,13 +199,7 @@ nothing_measures() { [ -z "$(agents_of n1)$(agents_of n2)$(agents_of n3)$(agents
 }
 
 @test "scontrol requeue ends the sweep, drains no host, and the next job is measured" {
-    local began
-    while_measuring n1 'began=$(date +%s%N); user scontrol requeue "$JOB"' submit --requeue \
-        --nettopo=full,budget=20 -N4 --exclusive --wrap true
-    wait_until 10 nothing_measures
-    began=$((($(date +%s%N) - began) / 1000000))
-    echo "# $began ms after scontrol requeue" >&3
-    figure assert_between "milliseconds after scontrol requeue" $began 0 1000
+    ended_by scontrol requeue
     user scancel "$JOB"
     wait_until 30 all_are_idle 4
     hosts_are_well
