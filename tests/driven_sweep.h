@@ -33,6 +33,8 @@ struct trip {
 struct sweep_record {
     const struct nt_result *result; /* the sum of these: */
     size_t calibration, planning, verification;
+    uint32_t failed[2]; /* the last pair that failed */
+    size_t failures;
 };
 
 struct drive {
@@ -40,7 +42,8 @@ struct drive {
     struct nt_measure_noise noise;
     struct nt_planner *planner;
     const bool *absent;
-    size_t lose_after; /* rounds; 0: never */
+    const uint32_t *blocked; /* a pair that cannot be measured; NULL: none */
+    size_t lose_after;       /* rounds; 0: never */
     uint32_t lose_from, lose_count;
     bool *dead;
     struct nt_result *result; /* all so far */
@@ -85,6 +88,17 @@ static inline void check_round(const struct drive *d, const struct nt_order *o, 
         }
 }
 
+static inline bool fails(struct drive *d, const uint32_t pair[2])
+{
+    const uint32_t *x = d->blocked;
+    if (x == NULL ||
+        !((x[0] == pair[0] && x[1] == pair[1]) || (x[0] == pair[1] && x[1] == pair[0])))
+        return false;
+    memcpy(d->record.failed, x, sizeof d->record.failed);
+    d->record.failures++;
+    return true;
+}
+
 static inline struct trip driven(struct drive *d)
 {
     struct trip t = {0};
@@ -105,7 +119,7 @@ static inline struct trip driven(struct drive *d)
             struct nt_reading r =
                 nt_measure_batches(d->network, &d->noise, a, b, (uint32_t)t.rounds, o.batches);
             t.trace = t.trace * 1000003 + ((uint64_t)a << 20 ^ b);
-            if (!isnan(r.value_us))
+            if (!fails(d, o.pair[k]) && !isnan(r.value_us))
                 result[told++] = (struct nt_result){.a = a,
                                                     .b = b,
                                                     .ok = true,
@@ -163,6 +177,9 @@ static inline int recalled_by(size_t hosts, const struct sweep_record *record,
             r.calibration++;
         assert_int_equal(nt_readings_note(&r, x->a, x->b, x->count, x->value_us, NULL), 0);
     }
+    for (size_t k = 0; k < record->failures; k++)
+        assert_int_equal(nt_readings_note_failure(&r, record->failed[0], record->failed[1], NULL),
+                         0);
     int rc = nt_infer_sparse(hosts, NULL, &r, model, check, NULL);
     nt_readings_fini(&r);
     return rc;

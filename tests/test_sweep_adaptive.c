@@ -70,6 +70,39 @@ TEST(test_exact)
     }
 }
 
+/* A pair that cannot be measured is not ordered again and again. The other pairs of its hosts are
+ * enough, also where verification would read every pair of a leaf or of a single switch. */
+TEST(test_blocked_pair)
+{
+    static const struct {
+        const char *topology;
+        uint32_t blocked[2];
+        size_t rounds; /* at most; twice as many before */
+    } table[] = {
+        {"tree:6x4", {0, 1}, 26}, {"tree:8x3", {0, 1}, 33}, {"tree:2x4x4", {0, 1}, 29},
+        {"star:24", {0, 1}, 38},  {"star:24", {20, 0}, 38}, {"tree:6x4", {0, 20}, 22},
+    };
+    for (size_t k = 0; k < COUNT(table); k++) {
+        SCOPED(network) *n = made_machine(table[k].topology);
+        SCOPED(model) *truth = true_model(n);
+        for (uint64_t seed = 1; seed <= draws(5, 10); seed++) {
+            struct drive d = {
+                .network = n, .noise = {0.02, 0, 0, 0.01, 0, seed}, .blocked = table[k].blocked};
+            begin(&d, NULL, seed);
+            struct trip t = driven(&d);
+            SCOPED(model) *m = found_by(&d), *again;
+            struct nt_sparse_check check;
+            assert_above(m->confidence, 0.9);
+            assert_true(nt_shape_equal(m, truth));
+            assert_at_most(t.rounds, table[k].rounds);
+            assert_int_equal(recalled_by(n->hosts, &d.record, &again, &check), 0);
+            assert_same(m, again);
+            free(d.result);
+            nt_planner_destroy(d.planner);
+        }
+    }
+}
+
 /* ---- what is stated ---- */
 
 static void assert_valid(const struct nt_model *m)

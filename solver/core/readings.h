@@ -27,6 +27,10 @@ struct nt_readings {
     /* Readings with turn < calibration calibrate, those with turn < planning merge clusters, later
      * ones verify */
     size_t calibration, planning;
+    /* Pairs whose measurement failed, each once or more; of their fields a and b; by pair after
+     * nt_readings_sort; owned */
+    size_t failures, failure_capacity;
+    struct nt_pair_reading *failure;
 };
 
 int nt_readings_add(struct nt_readings *readings, uint32_t a, uint32_t b, uint32_t pings, float ln,
@@ -37,14 +41,19 @@ int nt_readings_add(struct nt_readings *readings, uint32_t a, uint32_t b, uint32
 int nt_readings_note(struct nt_readings *readings, uint32_t a, uint32_t b, uint32_t pings,
                      double us, struct nt_err *err);
 
+/* Adds a pair that could not be measured. */
+int nt_readings_note_failure(struct nt_readings *readings, uint32_t a, uint32_t b,
+                             struct nt_err *err);
+
 /* Sorts by pair, then by turn. */
 void nt_readings_sort(struct nt_readings *readings);
 
 /* Index of the first reading after all readings of the pair of at[from]. */
 size_t nt_readings_next_pair(const struct nt_readings *readings, size_t from);
 
-/* Whether the pair was read. Takes sorted readings. */
+/* Whether the pair was read, or failed. Take sorted readings. */
 bool nt_readings_have(const struct nt_readings *readings, uint32_t a, uint32_t b);
+bool nt_readings_failed(const struct nt_readings *readings, uint32_t a, uint32_t b);
 
 void nt_readings_fini(struct nt_readings *readings);
 

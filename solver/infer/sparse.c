@@ -249,7 +249,7 @@ static int judge_readings(struct nt_sparse *s, struct nt_err *err)
         return -1;
     nt_finding_fini(&s->finding);
     s->finding = finding;
-    s->judged = s->readings.count;
+    s->judged = s->readings.count + s->readings.failures;
     return 0;
 }
 
@@ -360,7 +360,7 @@ int nt_sparse_solve(struct nt_sparse *s, struct nt_err *err)
 
 int nt_sparse_judge(struct nt_sparse *s, struct nt_err *err)
 {
-    if (s->judged == s->readings.count)
+    if (s->judged == s->readings.count + s->readings.failures)
         return 0;
     if (s->slow.count == 0 && judge_readings(s, err) < 0)
         return -1;
@@ -369,13 +369,23 @@ int nt_sparse_judge(struct nt_sparse *s, struct nt_err *err)
 
 /* ---- all readings at once ---------------------------------------------------------------- */
 
+static bool has_seats(const struct nt_sparse *s, const struct nt_pair_reading *r)
+{
+    return r->b < s->hosts && s->seat[r->a] != NT_SPARSE_NO_SEAT &&
+           s->seat[r->b] != NT_SPARSE_NO_SEAT;
+}
+
 static int take_readings(struct nt_sparse *s, const struct nt_readings *from, struct nt_err *err)
 {
     struct nt_readings *to = &s->readings;
+    for (size_t k = 0; k < from->failures; k++) {
+        const struct nt_pair_reading *r = &from->failure[k];
+        if (has_seats(s, r) && nt_readings_note_failure(to, s->seat[r->a], s->seat[r->b], err) < 0)
+            return -1;
+    }
     for (size_t k = 0; k < from->count; k++) {
         const struct nt_pair_reading *r = &from->at[k];
-        if (r->b >= s->hosts || s->seat[r->a] == NT_SPARSE_NO_SEAT ||
-            s->seat[r->b] == NT_SPARSE_NO_SEAT)
+        if (!has_seats(s, r))
             continue;
         if (nt_readings_add(to, s->seat[r->a], s->seat[r->b], r->pings, r->ln, err) < 0)
             return -1;

@@ -75,7 +75,7 @@ struct nt_sparse {
     bool plain; /* slow hosts do not explain the contradictions: none are used */
 
     struct nt_finding finding; /* comparison of the readings with the network */
-    size_t judged;             /* number of readings that finding covers */
+    size_t judged;             /* number of readings and failures that finding covers */
     enum nt_sparse_verdict verdict;
 };
 

@@ -293,15 +293,6 @@ static int count_others(const struct nt_found_tree *c, uint32_t *others, uint8_t
     return 0;
 }
 
-/* Only of pairs that were not read yet. */
-static void limit_tests(const struct nt_found_tree *c, const uint32_t *others, struct nt_finding *f)
-{
-    for (size_t k = 0; k < c->classes->count * c->seats; k++) {
-        f->want[k] = (uint8_t)(f->want[k] < others[k] ? f->want[k] : others[k]);
-        f->wanted += f->want[k];
-    }
-}
-
 /* Counts a pair of hosts that was read at its tier. */
 static void note_pair_at_tier(const struct nt_found_tree *c, const struct nt_pair_reading *r,
                               bool fair, uint32_t *others, struct nt_finding *f)
@@ -312,6 +303,23 @@ static void note_pair_at_tier(const struct nt_found_tree *c, const struct nt_pai
         size_t at = level * c->seats + end[k];
         others[at] -= others[at] > 0;
         f->want[at] = (uint8_t)(f->want[at] - (fair && f->want[at] > 0));
+    }
+}
+
+/* Only of pairs that were not read yet and can be read. */
+static void limit_tests(const struct nt_found_tree *c, uint32_t *others, struct nt_finding *f)
+{
+    const struct nt_readings *all = c->readings;
+    const struct nt_pair_reading *before = NULL; /* lists repeat pairs */
+    for (size_t k = 0; k < all->failures; before = &all->failure[k++]) {
+        const struct nt_pair_reading *r = &all->failure[k];
+        bool same = before != NULL && before->a == r->a && before->b == r->b;
+        if (!same && !c->lost[r->a] && !c->lost[r->b] && !nt_readings_have(all, r->a, r->b))
+            note_pair_at_tier(c, r, false, others, f);
+    }
+    for (size_t k = 0; k < c->classes->count * c->seats; k++) {
+        f->want[k] = (uint8_t)(f->want[k] < others[k] ? f->want[k] : others[k]);
+        f->wanted += f->want[k];
     }
 }
 
@@ -356,7 +364,8 @@ static uint32_t find_outsider(const struct nt_found_tree *c, size_t level, uint3
 {
     for (size_t k = 1; k < c->seats; k++) {
         uint32_t other = (uint32_t)((seat + k) % c->seats);
-        if (!c->lost[other] && nt_clusters_find(c->clusters, level, other) != cluster)
+        if (!c->lost[other] && nt_clusters_find(c->clusters, level, other) != cluster &&
+            !nt_readings_failed(c->readings, seat, other))
             return other;
     }
     return NOBODY;

@@ -325,9 +325,13 @@ static int take_phase(const struct nt_samples *s, const uint32_t *place, const c
 {
     for (size_t k = 0; k < s->samples; k++) {
         const struct nt_sample *x = &s->sample[k];
-        if (x->kind == NT_SAMPLE_LATENCY && s->missing[x->a] == NULL && s->missing[x->b] == NULL &&
-            strcmp(s->phase[x->phase].name, phase) == 0 &&
-            nt_readings_note(out, place[x->a], place[x->b], x->count, x->value_us, err) < 0)
+        bool failed = x->kind == NT_SAMPLE_FAILED;
+        if ((x->kind != NT_SAMPLE_LATENCY && !failed) || s->missing[x->a] != NULL ||
+            s->missing[x->b] != NULL || strcmp(s->phase[x->phase].name, phase) != 0)
+            continue;
+        uint32_t a = place[x->a], b = place[x->b];
+        if ((failed ? nt_readings_note_failure(out, a, b, err)
+                    : nt_readings_note(out, a, b, x->count, x->value_us, err)) < 0)
             return -1;
     }
     return 0;

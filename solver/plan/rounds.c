@@ -466,7 +466,8 @@ static void find_partner(struct round *r, size_t level, size_t k, size_t from, s
         size_t at = from + (k - from + step) % n;
         const struct member *m = &r->member[at];
         if (m->child == me->child || r->round->busy[m->seat] ||
-            nt_readings_have(r->claim->readings, me->seat, m->seat))
+            nt_readings_have(r->claim->readings, me->seat, m->seat) ||
+            nt_readings_failed(r->claim->readings, me->seat, m->seat))
             continue;
         if (other == till || want[m->seat] > 0)
             other = at;

@@ -279,11 +279,14 @@ static void take_result(struct adaptive *s, const struct nt_result *r)
 
 static int keep_readings(struct adaptive *s, struct nt_err *err)
 {
-    for (size_t k = 0; k < s->round.count; k++)
-        if (!isnan(s->ln[k]) &&
-            nt_readings_add(&s->known.readings, s->round.seat[k][0], s->round.seat[k][1],
-                            s->pings[k], s->ln[k], err) < 0)
+    struct nt_readings *to = &s->known.readings;
+    for (size_t k = 0; k < s->round.count; k++) {
+        const uint32_t *seat = s->round.seat[k];
+        if ((isnan(s->ln[k])
+                 ? nt_readings_note_failure(to, seat[0], seat[1], err)
+                 : nt_readings_add(to, seat[0], seat[1], s->pings[k], s->ln[k], err)) < 0)
             return -1;
+    }
     return 0;
 }
 
