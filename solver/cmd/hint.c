@@ -51,7 +51,7 @@ static const struct nt_flag flags[] = {
      "Output format (default json). env and csh are lines for a shell, dlrover lists hosts with "
      "their switches. The others are files of launchers: hostfile (srun --distribution=arbitrary, "
      "Flux), rankfile (Open MPI), mpich, machinefile (Intel MPI), torchrun, ray"},
-    {"json", 0, NULL, NT_AT(json), 1, "Same as --format json"},
+    {"json", 0, NULL, NT_AT(json), 1, "Same as --format json; with --rails, its tables as JSON"},
     {"rails", 0, NULL, NT_AT(rails), 1,
      "Print instead how to use several network devices per host: times of messages on the best "
      "device, divided among devices, and scheduled"},
@@ -106,9 +106,8 @@ static int read_count(const char *what, const char *text, uint64_t *value, struc
 
 static int check_options(struct arguments *a, struct nt_err *err)
 {
-    if (a->json && (a->rails || (a->format != NULL && strcmp(a->format, "json") != 0)))
-        return nt_err_set(err, NT_ERR_USAGE, "--json: not with %s",
-                          a->rails ? "--rails" : "another --format");
+    if (a->json && a->format != NULL && strcmp(a->format, "json") != 0)
+        return nt_err_set(err, NT_ERR_USAGE, "--json: not with another --format");
     if (a->format == NULL)
         a->format = "json";
     if (find_launcher(a->format) == NULL && strcmp(a->format, "json") != 0 &&
@@ -397,7 +396,7 @@ static int hint_run(int argc, char **argv, struct nt_err *err)
     if (rc != 0)
         return -1;
     if (a.rails) {
-        rc = nt_rails_table(map, &text, &bytes, err);
+        rc = nt_rails_table(map, a.json, &text, &bytes, err);
         if (rc != 0 && a.map != NULL)
             nt_err_prefix(err, "%s", nt_file_name(a.map));
     } else {

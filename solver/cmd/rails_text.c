@@ -4,8 +4,10 @@
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "json_write.h"
 #include "loggp_time.h"
 #include "rails.h"
 
@@ -185,57 +187,84 @@ static void make_train(struct nt_rail_message train[TRAIN], double bytes, enum r
     }
 }
 
-/* Appends a row: one message, then a train of messages over one rail or all. UCX's use of all rails
- * is measured, for single messages and trains; the rest is simulated from each rail's values. Sizes
- * and trains that were not measured have no time. */
-static void put_row(struct nt_strbuf *d, const struct nt_rail *rail, size_t rails,
-                    const struct nt_rail *together, double bytes)
+/* Open MPI does not divide messages up to this size over TCP (btl_tcp_eager_limit; section 4.3.3.1;
+ * less over others). */
+static const double EAGER_BYTES = 65536;
+
+/* Times of one message and of a train, in us; NaN: not measured. */
+struct times {
+    double bytes;
+    size_t best; /* rail; SIZE_MAX: none was measured */
+    double alone, divided, by_rates, ucx;
+    double train_alone, train_turns, train_scheduled, train_ucx;
+};
+
+/* UCX's use of all rails is measured, for single messages and trains; the rest is simulated from
+ * each rail's values. */
+static struct times find_times(const struct nt_rail *rail, size_t rails,
+                               const struct nt_rail *together, double bytes)
 {
-    double part[NT_RAILS_MAX], one = NAN, turns = NAN, earliest = NAN, trains = NAN;
+    double part[NT_RAILS_MAX];
     struct nt_rail_message train[TRAIN];
-    size_t best = best_rail(rail, rails, bytes);
-    double alone = best < rails ? alone_us(&rail[best], bytes) : (double)NAN, divided = NAN;
-    double measured = alone_us(together, bytes);
+    struct times t = {bytes, best_rail(rail, rails, bytes), NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
     make_train(train, bytes, TO_ONE, 0);
-    if (best < rails)
-        one = nt_rails_simulate(&rail[best], 1, train, TRAIN, NT_RAILS_EARLIEST, NULL);
-    if (all_measured(rail, rails, bytes)) {
-        divided = nt_rails_split(rail, rails, bytes, part);
-        turns = nt_rails_simulate(rail, rails, train, TRAIN, NT_RAILS_ROUND_ROBIN, NULL);
-        earliest = nt_rails_simulate(rail, rails, train, TRAIN, NT_RAILS_EARLIEST, NULL);
+    if (t.best < rails) {
+        t.alone = alone_us(&rail[t.best], bytes);
+        t.train_alone =
+            nt_rails_simulate(&rail[t.best], 1, train, TRAIN, NT_RAILS_EARLIEST, NULL);
     }
+    if (all_measured(rail, rails, bytes)) {
+        t.divided = nt_rails_split(rail, rails, bytes, part);
+        if (bytes > EAGER_BYTES)
+            t.by_rates = nt_rails_by_bandwidth(rail, rails, bytes);
+        t.train_turns = nt_rails_simulate(rail, rails, train, TRAIN, NT_RAILS_ROUND_ROBIN, NULL);
+        t.train_scheduled = nt_rails_simulate(rail, rails, train, TRAIN, NT_RAILS_EARLIEST, NULL);
+    }
+    t.ucx = alone_us(together, bytes);
     if (is_measured(together, bytes))
-        trains = nt_rails_simulate(together, 1, train, TRAIN, NT_RAILS_EARLIEST, NULL);
-    put_size(d, bytes);
-    nt_strbuf_print(d, " %-10.10s", best < rails ? rail[best].name : "-");
-    put_time(d, alone);
-    put_time(d, divided);
-    put_saved(d, alone, divided);
-    put_time(d, measured);
-    put_saved(d, alone, measured);
-    put_time(d, one);
-    put_time(d, turns);
-    put_time(d, earliest);
-    put_saved(d, one, earliest);
-    put_time(d, trains);
-    put_saved(d, one, trains);
-    nt_strbuf_puts(d, "\n");
+        t.train_ucx = nt_rails_simulate(together, 1, train, TRAIN, NT_RAILS_EARLIEST, NULL);
+    return t;
 }
 
-/* Appends the time of the train by each policy, and the saving of the schedule compared with the
- * fastest policy that only knows bandwidths. */
-static void put_policies(struct nt_strbuf *d, const struct nt_rail *rail, size_t rails,
-                         const struct nt_rail_message train[TRAIN])
+/* The time of the train by each policy. */
+static void time_policies(const struct nt_rail *rail, size_t rails,
+                          const struct nt_rail_message train[TRAIN], double us[NT_RAIL_POLICIES])
 {
-    double us[NT_RAIL_POLICIES] = {0}, fastest = NAN;
     bool measured = all_measured(rail, rails, train[0].bytes);
-    put_size(d, train[0].bytes);
-    for (int p = 0; p < NT_RAIL_POLICIES; p++) {
+    for (int p = 0; p < NT_RAIL_POLICIES; p++)
         us[p] = measured
                     ? nt_rails_simulate(rail, rails, train, TRAIN, (enum nt_rail_policy)p, NULL)
                     : (double)NAN;
+}
+
+/* Appends a row: one message, then a train of messages over one rail or all. */
+static void put_row(struct nt_strbuf *d, const struct nt_rail *rail, size_t rails,
+                    const struct times *t)
+{
+    put_size(d, t->bytes);
+    nt_strbuf_print(d, " %-10.10s", t->best < rails ? rail[t->best].name : "-");
+    put_time(d, t->alone);
+    put_time(d, t->divided);
+    put_saved(d, t->alone, t->divided);
+    put_time(d, t->ucx);
+    put_saved(d, t->alone, t->ucx);
+    put_time(d, t->train_alone);
+    put_time(d, t->train_turns);
+    put_time(d, t->train_scheduled);
+    put_saved(d, t->train_alone, t->train_scheduled);
+    put_time(d, t->train_ucx);
+    put_saved(d, t->train_alone, t->train_ucx);
+    nt_strbuf_puts(d, "\n");
+}
+
+/* Appends the times of policies, and the saving of the schedule compared with the fastest policy
+ * that only knows bandwidths. */
+static void put_policies(struct nt_strbuf *d, double bytes, const double us[NT_RAIL_POLICIES])
+{
+    double fastest = NAN;
+    put_size(d, bytes);
+    for (int p = 0; p < NT_RAIL_POLICIES; p++)
         put_time(d, us[p]);
-    }
     for (int p = 0; p <= NT_RAILS_FAIR; p++)
         fastest = fmin(fastest, us[p]); /* fmin ignores NaN */
     put_saved(d, fastest, us[NT_RAILS_EARLIEST]);
@@ -248,6 +277,7 @@ static void put_trains(struct nt_strbuf *d, const struct nt_rail *rail, size_t r
     static const char *const titles[] = {"16 messages to one host", "16 messages to a host each",
                                          "16 messages to two hosts, one of them only over "};
     struct nt_rail_message train[TRAIN];
+    double us[NT_RAIL_POLICIES];
     nt_strbuf_puts(d, titles[to]);
     if (to == TO_TWO)
         nt_strbuf_put_line(d, rail[only].name);
@@ -255,33 +285,20 @@ static void put_trains(struct nt_strbuf *d, const struct nt_rail *rail, size_t r
                     "fair", "4.4.8", "scheduled", "saved");
     for (double bytes = LEAST_BYTES; bytes <= MOST_BYTES; bytes *= STEP) {
         make_train(train, bytes, to, only);
-        put_policies(d, rail, rails, train);
+        time_policies(rail, rails, train, us);
+        put_policies(d, bytes, us);
     }
 }
 
-/* Open MPI does not divide messages up to this size over TCP (btl_tcp_eager_limit; section 4.3.3.1;
- * less over others). */
-static const double EAGER_BYTES = 65536;
-
 /* Appends the division of one message. */
-static void put_divisions(struct nt_strbuf *d, const struct nt_rail *rail, size_t rails)
+static void put_division(struct nt_strbuf *d, const struct times *t)
 {
-    nt_strbuf_print(d, "one message divided\n%8s %11s %11s %11s %8s\n", "message", "alone us",
-                    "by rates us", "divided us", "saved");
-    for (double bytes = LEAST_BYTES; bytes <= MOST_BYTES; bytes *= STEP) {
-        double part[NT_RAILS_MAX], rates = NAN, divided = NAN;
-        size_t best = best_rail(rail, rails, bytes);
-        if (all_measured(rail, rails, bytes)) {
-            rates = bytes > EAGER_BYTES ? nt_rails_by_bandwidth(rail, rails, bytes) : (double)NAN;
-            divided = nt_rails_split(rail, rails, bytes, part);
-        }
-        put_size(d, bytes);
-        put_time(d, best < rails ? alone_us(&rail[best], bytes) : (double)NAN);
-        put_time(d, rates);
-        put_time(d, divided);
-        put_saved(d, rates, divided);
-        nt_strbuf_puts(d, "\n");
-    }
+    put_size(d, t->bytes);
+    put_time(d, t->alone);
+    put_time(d, t->by_rates);
+    put_time(d, t->divided);
+    put_saved(d, t->by_rates, t->divided);
+    nt_strbuf_puts(d, "\n");
 }
 
 static void put_class(struct nt_strbuf *d, const char *name, const struct nt_rail *rail,
@@ -291,9 +308,16 @@ static void put_class(struct nt_strbuf *d, const char *name, const struct nt_rai
     nt_strbuf_print(d, "\n%8s %-10s %11s %11s %8s %11s %8s %11s %11s %11s %8s %11s %8s\n",
                     "message", "best rail", "alone us", "divided us", "saved", "UCX us", "saved",
                     "16 alone", "in turn", "scheduled", "saved", "16 UCX", "saved");
-    for (double bytes = LEAST_BYTES; bytes <= MOST_BYTES; bytes *= STEP)
-        put_row(d, rail, rails, together, bytes);
-    put_divisions(d, rail, rails);
+    for (double bytes = LEAST_BYTES; bytes <= MOST_BYTES; bytes *= STEP) {
+        struct times t = find_times(rail, rails, together, bytes);
+        put_row(d, rail, rails, &t);
+    }
+    nt_strbuf_print(d, "one message divided\n%8s %11s %11s %11s %8s\n", "message", "alone us",
+                    "by rates us", "divided us", "saved");
+    for (double bytes = LEAST_BYTES; bytes <= MOST_BYTES; bytes *= STEP) {
+        struct times t = find_times(rail, rails, together, bytes);
+        put_division(d, &t);
+    }
     put_trains(d, rail, rails, TO_ONE, 0);
     put_trains(d, rail, rails, TO_EACH, 0);
     size_t only = best_rail(rail, rails, MOST_BYTES);
@@ -301,21 +325,109 @@ static void put_class(struct nt_strbuf *d, const char *name, const struct nt_rai
         put_trains(d, rail, rails, TO_TWO, only);
 }
 
-int nt_rails_table(const struct nt_map *map, char **text, size_t *bytes, struct nt_err *err)
+/* ---- the same as JSON ----------------------------------------------------------------------- */
+
+static void write_times(struct nt_json_writer *w, const struct nt_rail *rail, size_t rails,
+                        const struct times *t)
 {
-    struct nt_strbuf d = {0};
+    nt_json_begin(w, NULL, '{', false);
+    nt_json_put_whole(w, "bytes", (uint64_t)t->bytes);
+    if (t->best < rails)
+        nt_json_put_text(w, "best", rail[t->best].name);
+    nt_json_put_number(w, "alone_us", t->alone);
+    nt_json_put_number(w, "divided_us", t->divided);
+    nt_json_put_number(w, "by_rates_us", t->by_rates);
+    nt_json_put_number(w, "ucx_us", t->ucx);
+    nt_json_put_number(w, "alone_16_us", t->train_alone);
+    nt_json_put_number(w, "in_turn_16_us", t->train_turns);
+    nt_json_put_number(w, "scheduled_16_us", t->train_scheduled);
+    nt_json_put_number(w, "ucx_16_us", t->train_ucx);
+    nt_json_end(w, '}');
+}
+
+static void write_trains(struct nt_json_writer *w, const struct nt_rail *rail, size_t rails,
+                         enum receivers to, size_t only)
+{
+    static const char *const receivers[] = {"one host", "a host each", "two hosts"};
+    static const char *const names[NT_RAIL_POLICIES] = {"in_turn_us", "weighted_us", "fair_us",
+                                                        "final_us", "scheduled_us"};
+    struct nt_rail_message train[TRAIN];
+    double us[NT_RAIL_POLICIES];
+    nt_json_begin(w, NULL, '{', true);
+    nt_json_put_text(w, "to", receivers[to]);
+    if (to == TO_TWO)
+        nt_json_put_text(w, "only", rail[only].name);
+    nt_json_begin(w, "messages", '[', true);
+    for (double bytes = LEAST_BYTES; bytes <= MOST_BYTES; bytes *= STEP) {
+        make_train(train, bytes, to, only);
+        time_policies(rail, rails, train, us);
+        nt_json_begin(w, NULL, '{', false);
+        nt_json_put_whole(w, "bytes", (uint64_t)bytes);
+        for (int p = 0; p < NT_RAIL_POLICIES; p++)
+            nt_json_put_number(w, names[p], us[p]);
+        nt_json_end(w, '}');
+    }
+    nt_json_end(w, ']');
+    nt_json_end(w, '}');
+}
+
+static void write_class(struct nt_json_writer *w, const char *name, const struct nt_rail *rail,
+                        size_t rails, const struct nt_rail *together)
+{
+    nt_json_begin(w, NULL, '{', true);
+    nt_json_put_text(w, "class", name);
+    nt_json_begin(w, "rails", '[', false);
+    for (size_t k = 0; k < rails; k++)
+        nt_json_put_text(w, NULL, rail[k].name);
+    nt_json_end(w, ']');
+    nt_json_begin(w, "messages", '[', true);
+    for (double bytes = LEAST_BYTES; bytes <= MOST_BYTES; bytes *= STEP) {
+        struct times t = find_times(rail, rails, together, bytes);
+        write_times(w, rail, rails, &t);
+    }
+    nt_json_end(w, ']');
+    nt_json_begin(w, "trains", '[', true);
+    write_trains(w, rail, rails, TO_ONE, 0);
+    write_trains(w, rail, rails, TO_EACH, 0);
+    size_t only = best_rail(rail, rails, MOST_BYTES);
+    if (only < rails)
+        write_trains(w, rail, rails, TO_TWO, only);
+    nt_json_end(w, ']');
+    nt_json_end(w, '}');
+}
+
+int nt_rails_table(const struct nt_map *map, bool json, char **text, size_t *bytes,
+                   struct nt_err *err)
+{
+    struct nt_json_writer w = {0}; /* for the table only its buffer is used */
     size_t classes = 0;
+    if (json) {
+        nt_json_begin(&w, NULL, '{', true);
+        nt_json_begin(&w, "classes", '[', true);
+    }
     for (size_t k = 0; k < map->loggps; k++) {
         struct nt_rail rail[NT_RAILS_MAX], together;
+        const char *name = map->loggp[k].class_name;
         size_t rails = rails_of(map, k, rail, &together);
         if (rails == 0)
             continue;
-        nt_strbuf_puts(&d, classes++ > 0 ? "\n" : "");
-        put_class(&d, map->loggp[k].class_name, rail, rails, &together);
+        if (!json && classes > 0)
+            nt_strbuf_puts(&w.buf, "\n");
+        if (json)
+            write_class(&w, name, rail, rails, &together);
+        else
+            put_class(&w.buf, name, rail, rails, &together);
+        classes++;
     }
-    if (classes == 0)
-        return nt_err_set(err, NT_ERR_INPUT,
-                          "the map has no LogGP parameters of two rails. Measure hosts with "
-                          "several devices with --nettopo=full.");
-    return nt_strbuf_finish(&d, text, bytes, err);
+    if (json) {
+        nt_json_end(&w, ']');
+        nt_json_end(&w, '}');
+    }
+    int rc = nt_strbuf_finish(&w.buf, text, bytes, err);
+    if (rc != 0 || classes > 0)
+        return rc;
+    free(*text);
+    return nt_err_set(err, NT_ERR_INPUT,
+                      "the map has no LogGP parameters of two rails. Measure hosts with several "
+                      "devices with --nettopo=full.");
 }

@@ -5,6 +5,9 @@
 #ifndef NT_RAILS_TEXT_H
 #define NT_RAILS_TEXT_H
 
+#include <stdbool.h>
+#include <stddef.h>
+
 #include "err.h"
 #include "map.h"
 #include "strbuf.h"
@@ -13,8 +16,9 @@
  * class. */
 int nt_rails_put_advice(struct nt_strbuf *d, const struct nt_map *map, struct nt_err *err);
 
-/* Writes a table of the gain of rails by message size. The caller frees *text. NT_ERR_INPUT: the
- * map has no such class. */
-int nt_rails_table(const struct nt_map *map, char **text, size_t *bytes, struct nt_err *err);
+/* Writes tables of the gain of rails by message size, or the same as JSON. The caller frees *text.
+ * NT_ERR_INPUT: the map has no such class. */
+int nt_rails_table(const struct nt_map *map, bool json, char **text, size_t *bytes,
+                   struct nt_err *err);
 
 #endif

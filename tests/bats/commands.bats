@@ -580,6 +580,7 @@ END
     # sixteen of them: scheduled by simulation, and as UCX's trains were measured
     [ "$(awk '/^one/ {exit} $1 == 2 && $2 == "MiB" {print $14 $15, $17 $18}' <<<"$output")" = "31% 20%" ]
     refuses 3 "no LogGP parameters of two rails" "$nettopo" hint --rails -o out "$maps/star.json"
+    refuses 3 "no LogGP parameters of two rails" "$nettopo" hint --rails --json -o out "$maps/star.json"
 }
 
 @test "a support is that of the links, and a switch of less than half is not stated" {
@@ -730,6 +731,7 @@ PY
     [ "$status" = 0 ]
     [ "$(grep -cE ' [0-9]+ ([KM]i)?B r[01] .* %( +-){6}$' <<<"$output")" = 7 ] || { echo "$output" && return 1; }
     [ "$(grep -cE '^ +[0-9]+ ([KM]i)?B( +-){6}$' <<<"$output")" = 21 ] || { echo "$output" && return 1; }
+    "$nettopo" hint --rails --json bare.json | jq -e '[.classes[].trains[].messages[] | keys] | flatten | unique == ["bytes"]'
 }
 
 # Lichei 2006, table 3.5.3.1: InfiniBand and TCP over Ethernet.

@@ -125,6 +125,11 @@ told_of() {
     nettopo show --trace --json samples | told_of | jq -e '.hosts == 64 and .status == "ok" and .missing == [] and .warnings == [] and
         (.phases[0] | .phase == "latency" and .pairs == 2016 and .failed == 0 and has("rounds") and has("seconds"))'
     nettopo hint --json map.json | told_of | jq -e '.pattern == "neighbour" and .ntasks == 64 and has("gain")'
+    nettopo hint --json --rails "$root/tests/data/maps/rails.json" | told_of | jq -e '.classes[0] | .rails == ["r0", "r1"] and
+        (.messages[6] | .bytes == 2097152 and .best == "r1" and 1 - .divided_us / .alone_us > 0.33 and .ucx_us < .alone_us) and
+        (.messages[0] | has("by_rates_us") | not) and
+        [.trains[] | [.to, .only, (.messages | length)]] == [["one host", null, 7], ["a host each", null, 7], ["two hosts", "r1", 7]] and
+        (.trains[0].messages[1].in_turn_us == .messages[1].in_turn_16_us)'
     nettopo compare --json map.json map.json | told_of | jq -e '.similarity_percent > 99 and .differences == []'
     jq '.links[0].latency_us *= 3' map.json >slow.json
     nettopo compare --json slow.json map.json | told_of | jq -e '.differences[0].kind == "link-slow"'
@@ -145,7 +150,7 @@ told_of() {
         grep -q "^    $command .*--json" "$BATS_TEST_FILENAME" || fails "$command --json is not tested"
     done < <(commands)
     [ ! -e untold ] || fails "fields that no manual has: $(sort -u untold)"
-    for wrong in "hint --json --rails map.json" "hint --json --format env map.json" "simulate --json --topology star:4" \
+    for wrong in "hint --json --format env map.json" "simulate --json --topology star:4" \
         "fleet show --json --format html --store fleet.db"; do
         run nettopo $wrong
         [ "$status" = 2 ]
