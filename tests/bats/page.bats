@@ -17,6 +17,14 @@ setup_file() {
     wait_until 1800 grep ready "$KEPT_BROWSER.said"
 }
 
+# once CALL...: what it makes in this folder, made once for all tests of the file
+once() {
+    local kept
+    kept=$BATS_FILE_TMPDIR/$*
+    [ -e "$kept" ] || { mkdir "$kept.new" && (cd "$kept.new" && "$@") && mv "$kept.new" "$kept"; } || return
+    cp -r "$kept/." .
+}
+
 is_gone() { ! kill -0 "$1" 2>/dev/null; }
 
 teardown_file() {
@@ -33,6 +41,10 @@ setup() {
     checks=$ROOT/tests/page_checks.js
     cd "$BATS_TEST_TMPDIR" || return 1
     unset NETTOPO_MAP
+    once small
+}
+
+small() {
     "$nettopo" simulate --topology tree:3x2x3 --format map >map.json
     "$nettopo" export --format html map.json >map.html
 }
@@ -120,7 +132,7 @@ PY
 }
 
 @test "no label lies on a line, a sign or another label: 64 hosts, every one drawn" {
-    sixty_four
+    once sixty_four
     for layout in tree radial; do
         run browser "found.html#layout=$layout&all" size:1400x900 "run:$checks" 'js:overlaps()'
         assert_equal "exit" "$status" 0
@@ -135,7 +147,7 @@ PY
 }
 
 @test "only findings are in the strong colour, whatever the rest is coloured by" {
-    sixty_four
+    once sixty_four
     run browser found.html "run:$checks" 'js:strong()' \
         'js:[...document.querySelectorAll("#by option")].map(o => o.value)' \
         'js:["latency", "bandwidth", "probability"].map(by => { state.by = by; paint(); return strong().join() })'
@@ -153,7 +165,7 @@ PY
 
 @test "a picture fills its pane, no finding is thin, and values are rounded once" {
     local said='[...document.querySelectorAll("#panes text, #panel, #tip")].map(t => t.textContent).join("|")' share
-    sixty_four
+    once sixty_four
     jq '(.links[] | select(.a | startswith("s")) | .bandwidth_at_least) = true' found.json >bound.json
     "$nettopo" export --format html bound.json >bound.html
     run browser "bound.html" size:1440x900 "run:$checks" 'js:settled()' 'js:filled()' 'js:thinnest()' 'js:edges().length' "js:$said" \
@@ -189,7 +201,7 @@ PY
 }
 
 @test "on a phone the findings are first, no control is cut, and the page alone scrolls" {
-    sixty_four
+    once sixty_four
     run browser found.html size:390x800 "run:$checks" 'js:settled().then(onPhone)' \
         'js:[...document.querySelectorAll("#panes text.small")].some(t => /MB/.test(t.textContent))'
     assert_equal "exit" "$status" 0
@@ -285,7 +297,7 @@ PY
 }
 
 @test "table and picture select each other" {
-    sixty_four
+    once sixty_four
     run browser "found.html#tab=hosts" \
         'js:(document.querySelector("#panel tr[data-key=n30]").click(), document.querySelector(".picked[role]").dataset.key)' \
         'js:document.querySelector("[data-key=n30]").getAttribute("aria-selected")' \
@@ -306,7 +318,7 @@ PY
 }
 
 @test "the address keeps the state, and brings it back" {
-    sixty_four
+    once sixty_four
     run browser found.html 'js:(select("n30"), document.getElementById("by").value = "latency",
         document.getElementById("by").onchange(), document.getElementById("layout").value = "radial",
         document.getElementById("layout").onchange(), showTab("links"), document.getElementById("theme").click(), location.hash)'
@@ -354,8 +366,8 @@ PY
     [ -e "$axe" ] || timeout 300 npm install --silent --fetch-retries 0 --no-audit --no-fund --ignore-scripts --no-save \
         --prefix "$ROOT/build/axe" axe-core@4.10.3 >npm.log 2>&1 ||
         skip "npm gives no axe-core: $(tail -n 1 npm.log)"
-    sixty_four
-    twelve_days
+    once sixty_four
+    once twelve_days
     "$nettopo" simulate --topology torus:4x4 --format map >torus.json
     "$nettopo" export --format html torus.json >torus.html
     "$nettopo" export --format html --reference even.json found.json >both.html
@@ -415,7 +427,7 @@ CONTRAST='(() => { const css = n => getComputedStyle(document.documentElement).g
 }
 
 @test "it is printed without what one presses, whole, on white" {
-    sixty_four
+    once sixty_four
     run browser "found.html#theme=dark&all&tab=links" print 'wait:!document.documentElement.hasAttribute("data-dark")' \
         'js:["#controls", "#tabs", ".help"].map(q => getComputedStyle(document.querySelector(q)).display)' \
         'js:[".view", "#panel"].every(q => document.querySelector(q).scrollHeight <= document.querySelector(q).clientHeight)' \
@@ -489,7 +501,7 @@ SAYS='js:[state.day, here.byName.get("n2").parent === here.byName.get("n1").pare
     document.getElementById("date").textContent]'
 
 @test "the slider goes from the first job's day to the last one's, and asks nothing of any network" {
-    twelve_days
+    once twelve_days
     run browser days.html js:document.title 'js:[here.history.first, here.history.last, +$("day").max,
         +$("day").value, $("time").hidden]' 'js:document.body.dataset.error ?? ""' size:1200x800
     assert_equal "exit" "$status" 0
@@ -500,7 +512,7 @@ SAYS='js:[state.day, here.byName.get("n2").parent === here.byName.get("n1").pare
 }
 
 @test "on a day hosts stand where they stood, and what was worse then is a finding" {
-    twelve_days
+    once twelve_days
     "$nettopo" fleet since --store s
     "$nettopo" fleet show --store s --plain | head -8
     run browser days.html "$SAYS" \
@@ -534,7 +546,7 @@ SAYS='js:[state.day, here.byName.get("n2").parent === here.byName.get("n1").pare
 }
 
 @test "the list says what changed when, and selects the part; the address keeps the day" {
-    twelve_days
+    once twelve_days
     run browser "days.html#tab=changes&day=2026-01-08&find=n15" \
         'js:[...document.querySelectorAll("#panel tbody tr")].map(r => [r.cells[0].textContent, r.cells[1].textContent.split(",")[0]])' \
         'js:[state.day, document.body.dataset.chosen]' \
