@@ -210,8 +210,7 @@ static struct times find_times(const struct nt_rail *rail, size_t rails,
     make_train(train, bytes, TO_ONE, 0);
     if (t.best < rails) {
         t.alone = alone_us(&rail[t.best], bytes);
-        t.train_alone =
-            nt_rails_simulate(&rail[t.best], 1, train, TRAIN, NT_RAILS_EARLIEST, NULL);
+        t.train_alone = nt_rails_simulate(&rail[t.best], 1, train, TRAIN, NT_RAILS_EARLIEST, NULL);
     }
     if (all_measured(rail, rails, bytes)) {
         t.divided = nt_rails_split(rail, rails, bytes, part);

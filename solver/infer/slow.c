@@ -250,6 +250,7 @@ struct search {
     struct estimate *estimate;
     struct place *place;
     uint32_t *reads; /* seats: readings with the host */
+    bool *failed;    /* seats: a measurement with the host failed */
     bool *seen;      /* seats: scratch */
     double *rest;    /* sights: scratch */
 };
@@ -311,10 +312,16 @@ static int search_init(struct search *s, const struct nt_found_tree *p, uint32_t
     s->estimate = nt_arena_array(memory, n + 1, sizeof *s->estimate);
     s->place = nt_arena_array(memory, n * p->clusters->levels + 1, sizeof *s->place);
     s->reads = nt_arena_array(memory, p->seats + 1, sizeof *s->reads);
+    s->failed = nt_arena_array(memory, p->seats + 1, sizeof *s->failed);
     s->seen = nt_arena_array(memory, p->seats + 1, sizeof *s->seen);
     s->rest = nt_arena_array(memory, n + 1, sizeof *s->rest);
     if (nt_arena_check(memory, err) != 0)
         return -1;
+    for (size_t k = 0; k < p->readings->failures; k++) {
+        const struct nt_pair_reading *r = &p->readings->failure[k];
+        if (r->a == seat || r->b == seat)
+            s->failed[r->a == seat ? r->b : r->a] = true;
+    }
     list_estimates(s);
     return 0;
 }
@@ -428,13 +435,19 @@ static bool has_agreed_reading(const struct search *s, uint32_t other)
     return (double)(high - low) < DISAGREE_SDS * s->p->noise;
 }
 
+/* Not with a host that is in the round, or whose every measurement with this one failed. */
+static bool can_be_read(const struct search *s, const bool *busy, uint32_t other)
+{
+    return (busy == NULL || !busy[other]) && (!s->failed[other] || s->reads[other] > 0);
+}
+
 /* Another slow host with hardly a reading between the two: they may be near each other and far from
  * all others. */
 static uint32_t unread_slow_host(const struct search *s, const bool *busy)
 {
     for (size_t k = 0; k < s->slow->count; k++) {
         uint32_t other = s->slow->host[k].seat;
-        if (other != s->seat && !s->p->lost[other] && (busy == NULL || !busy[other]) &&
+        if (other != s->seat && !s->p->lost[other] && can_be_read(s, busy, other) &&
             !has_agreed_reading(s, other))
             return other;
     }
@@ -459,7 +472,7 @@ static uint32_t unread_part(struct search *s, const bool *busy)
     for (size_t k = 0; k < s->sights; k++)
         s->seen[nt_clusters_find(c, at->level - 1, s->estimate[k].other)] = true;
     for (uint32_t i = 0; i < s->p->seats; i++)
-        if (is_known(s, i) && (busy == NULL || !busy[i]) &&
+        if (is_known(s, i) && can_be_read(s, busy, i) &&
             nt_clusters_find(c, at->level, i) == nt_clusters_find(c, at->level, at->root) &&
             !s->seen[nt_clusters_find(c, at->level - 1, i)] &&
             (best == NT_SLOW_NONE || seat_distance(i, s->seat) < seat_distance(best, s->seat)))
@@ -520,7 +533,7 @@ static uint32_t telling_partner(const struct search *s, const bool *busy)
     double most = 0;
     uint32_t best = NT_SLOW_NONE;
     for (uint32_t i = 0; s->places > 0 && i < s->p->seats; i++) {
-        if (busy[i] || !is_known(s, i))
+        if (!can_be_read(s, busy, i) || !is_known(s, i))
             continue;
         const struct place *x = &s->place[0], *y = &s->place[s->places > 1];
         double one = expected_us(s, x, i) + x->us, two = expected_us(s, y, i) + y->us;
@@ -540,7 +553,7 @@ static uint32_t unread_partner(const struct search *s, const bool *busy, uint32_
 {
     for (size_t k = 0; k < s->p->seats; k++) {
         uint32_t other = (uint32_t)((from + k) % s->p->seats);
-        if (!busy[other] && is_known(s, other) && s->reads[other] == 0)
+        if (can_be_read(s, busy, other) && is_known(s, other) && s->reads[other] == 0)
             return other;
     }
     return NT_SLOW_NONE;
