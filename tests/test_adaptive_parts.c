@@ -4,6 +4,7 @@
 #include "class_fit.h"
 #include "clustering.h"
 #include "rng.h"
+#include "sparse.h"
 #include "verify.h"
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
@@ -200,6 +201,22 @@ TEST(test_judge)
         nt_finding_fini(&f);
         nt_readings_fini(&r);
         nt_clusters_fini(&clusters);
+    }
+}
+
+/* Readings that do not contradict a clustering are no evidence for it if it is as likely wrong. */
+TEST(test_verdict_needs_confidence)
+{
+    static const struct {
+        double risk;
+        size_t contradicting;
+        enum nt_sparse_verdict verdict;
+    } table[] = {{0.1, 0, NT_SPARSE_SOUND}, {1, 0, NT_SPARSE_OPEN}, {1.5, 1, NT_SPARSE_REFUTED}};
+    for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
+        struct nt_sparse s = {.seats = 24, .clustering = {.over = true, .risk = table[k].risk}};
+        s.finding.contradicting = table[k].contradicting;
+        nt_sparse_set_verdict(&s);
+        assert_int_equal(s.verdict, table[k].verdict);
     }
 }
 

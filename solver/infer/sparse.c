@@ -253,14 +253,15 @@ static int judge_readings(struct nt_sparse *s, struct nt_err *err)
     return 0;
 }
 
-/* Pairs that cannot be measured leave a few tests open. */
+/* Pairs that cannot be measured leave a few tests open. If one wrong cell or more is expected, the
+ * clustering has no confidence, and pairs that do not contradict it are no evidence for it. */
 void nt_sparse_set_verdict(struct nt_sparse *s)
 {
     const struct nt_finding *f = &s->finding;
     if (f->contradicting > 0)
         s->verdict = NT_SPARSE_REFUTED;
     else if (f->rechecks == 0 && MOST * f->wanted <= s->seats && s->clustering.over &&
-             s->clustering.unsettled == 0 && nt_slow_all_placed(&s->slow))
+             s->clustering.unsettled == 0 && s->clustering.risk < 1 && nt_slow_all_placed(&s->slow))
         s->verdict = NT_SPARSE_SOUND;
     else
         s->verdict = NT_SPARSE_OPEN;
