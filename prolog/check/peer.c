@@ -334,13 +334,16 @@ void nt_check_peer(struct nt_check *check)
     }
     if (list->ai_addrlen <= sizeof(struct sockaddr_storage))
         check_ports_of(check, list);
-    for (const struct addrinfo *a = list; a != NULL; a = a->ai_next) {
+    const struct addrinfo *four = list;
+    while (four != NULL && four->ai_family != AF_INET)
+        four = four->ai_next;
+    if (four != NULL) {
         struct sockaddr_in to;
-        if (a->ai_family != AF_INET)
-            continue;
-        memcpy(&to, a->ai_addr, sizeof to);
+        memcpy(&to, four->ai_addr, sizeof to);
         check_devices_to(check, &to);
-        break;
+    } else {
+        nt_check_ok("large messages, addresses", "not tested, because %s has no IPv4 address",
+                    check->peer);
     }
     freeaddrinfo(list);
 }

@@ -102,6 +102,7 @@ has_slurms_names() { # NAME...
     has_slurms_names n{1,2,3,4}.cluster.example
     [[ $output == *"transports: tcp/fab0"* ]]
     [[ $output == *"connection: ports 24500 and 24627 of n2.cluster.example answer"* ]]
+    [[ $output == *"large messages, addresses: not tested, because n2.cluster.example has no IPv4 address"* ]]
 }
 
 @test "a device with the same address on every host, and hostnames with a domain that NodeNames lack" {
