@@ -236,6 +236,9 @@ TEST(a_bad_text_is_refused_with_its_line_and_reason)
     } table[] = {
         {"", "f:1: expected a row of host names, found the end of the file"},
         {"\n", "f:2: expected a row of host names, found the end of the file"},
+        {"0\n0,..5\n", /* a name, where a triangle has a value */
+         "f:1: expected a row of host names with commas, semicolons, tabs or spaces between them, "
+         "or HOST HOST VALUE, found \"0\""},
         {"a,b\n", "f:2: expected a row for a, found the end of the file"},
         {",a,a\n", "f:1: expected each host once, found a again"},
         {",a,,b\n", "f:1: expected a host name, found nothing"},

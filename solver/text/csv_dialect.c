@@ -319,10 +319,12 @@ struct nt_csv_dialect nt_csv_dialect_find(const char *head, size_t bytes)
     size_t first = nt_word_cut(&rest, '\n').bytes;
     first -= first > 0 && head[first - 1] == '\r' ? 1 : 0;
     enum kind kind = find_kind(head, first, &number);
-    if ((kind == NUMBER || kind == NONE) && find_rows(second, end, true, &d)) {
-        d.cells = 1; /* a triangle starts with one value */
-        d.numbered = false;
-        return d;
+    struct nt_csv_dialect triangle = {0}; /* it starts with one value, and has no names */
+    if ((kind == NUMBER || kind == NONE) && find_rows(second, end, true, &triangle) &&
+        triangle.form == NT_CSV_BARE) {
+        triangle.cells = 1;
+        triangle.numbered = false;
+        return triangle;
     }
     for (const char *s = separators; *s != '\0' && d.separator == '\0'; s++)
         if (memchr(head, *s, first) != NULL)
