@@ -332,4 +332,73 @@ TEST(few_readings_are_scored_nearly)
         compare(&few, seed, NEARLY);
 }
 
+/* Leaves of four hosts, whose links differ by ends, and uplinks. */
+static struct nt_pairs *draw_leaves(uint32_t hosts, double ends, double links, struct nt_rng *rng,
+                                    struct nt_chain *chain)
+{
+    size_t n = 0;
+    struct nt_pair_value *value = calloc((size_t)hosts * hosts, sizeof *value);
+    double *end = calloc(hosts, sizeof *end), *up = calloc(hosts, sizeof *up);
+    assert_true(value != NULL && end != NULL && up != NULL);
+    for (uint32_t i = 0; i < hosts; i++) {
+        end[i] = 1 + ends * nt_rng_normal(rng);
+        up[i] = i % 4 == 0 ? 0.15 + links * nt_rng_normal(rng) : up[i - 1];
+        for (uint32_t j = 0; j < i; j++) {
+            double us = end[i] + end[j] + (i / 4 != j / 4 ? up[i] + up[j] : 0);
+            value[n++] = (struct nt_pair_value){i, j, us + 0.01 * nt_rng_normal(rng), 0, 0};
+        }
+    }
+    struct nt_pairs *p = NULL;
+    assert_int_equal(nt_pairs_create(hosts, value, n, &p, NULL), 0);
+    chain->tiers = 1;
+    for (uint32_t i = 0; i < hosts; i++)
+        chain->label[i].tier[0] = p->origin[i] / 4;
+    free(value);
+    free(end);
+    free(up);
+    return p;
+}
+
+/* ln of the sum of all places around one, which are finer than the widths of the maximum. */
+static double sum_places(struct nt_score *s, struct nt_score_place around)
+{
+    const double ends = 0.02, links = 0.05;
+    struct nt_score_value value;
+    double top = nt_score_evaluate(s, around, &value), sum = 0;
+    for (int i = -50; i <= 50; i++)
+        for (int j = -30; j <= 30; j++) {
+            struct nt_score_place place = {around.ends + i * ends, around.links + j * links};
+            sum += exp(nt_score_evaluate(s, place, &value) - top) * ends * links;
+        }
+    return top + log(sum);
+}
+
+/* With many hosts the maximum is far narrower than the steps of the grid, between which it lies. */
+TEST(the_sum_over_places_is_right_between_places_of_the_grid)
+{
+    enum { MANY = 160 };
+    const double per_seed = 1.2;
+    for (uint64_t seed = 1; seed <= 8; seed++) {
+        struct nt_rng rng;
+        nt_rng_init(&rng, seed);
+        struct nt_arena memory = {0};
+        struct nt_chain chain;
+        struct nt_score *s = NULL;
+        struct nt_score_place place = {2, 2};
+        struct nt_score_value value;
+        uint32_t map[2 * MANY];
+        assert_int_equal(nt_chain_init(&chain, MANY, &memory, NULL), 0);
+        double factor = pow(per_seed, (double)seed);
+        struct nt_pairs *p = draw_leaves(MANY, 0.01 * factor, 0.008 * factor, &rng, &chain);
+        nt_chain_canonicalise(&chain, map);
+        assert_int_equal(nt_score_create(p, &s, NULL), 0);
+        nt_score_set_chain(s, &chain);
+        double sum = nt_score_integrate(s, &place, &value);
+        assert_below(fabs(sum - sum_places(s, place)), 0.2);
+        nt_score_destroy(s);
+        nt_pairs_destroy(p);
+        nt_arena_fini(&memory);
+    }
+}
+
 RUN_TESTS

@@ -13,7 +13,6 @@
 static const double offset_sd = 1, step_sd = 0.3, population_sd = 0.15;
 static const double ends_median = 0.008, ends_spread = 1.1;
 static const double links_median = 0.005, links_spread = 0.9;
-static const double ratio_least = 0.16, ratio_step = 2.5;
 /* (T / s)^2 of a missing link: its length is then 0 for all readings. */
 static const double no_link = 1e-6;
 
@@ -884,11 +883,6 @@ static double positive_links(const struct nt_score *s, const struct nt_score_val
     return sum;
 }
 
-double nt_score_ratio(double place)
-{
-    return ratio_least * pow(ratio_step, place);
-}
-
 /* Whether the last evaluation was at this place and is still valid. */
 static bool is_current(const struct nt_score *s, struct nt_score_place place)
 {
@@ -904,7 +898,7 @@ double nt_score_evaluate(struct nt_score *s, struct nt_score_place place,
         return value->log_likelihood;
     struct complement k;
     const struct nt_noise_prior prior = nt_noise_prior_of(s->pairs);
-    const double per_step = log(log(ratio_step)); /* of the grid */
+    const double per_step = log(log(NT_RATIO_STEP)); /* of the grid */
     double l[NT_SCORE_MEANS][NT_SCORE_MEANS], log_det, square;
     reduce(s, place, &k);
     double sd = prior.least;
@@ -950,110 +944,25 @@ double nt_score_evaluate(struct nt_score *s, struct nt_score_place place,
 
 /* ---- the sum over places ---- */
 
-struct grid {
-    struct nt_score *score;
-    bool rough;
-    double value[NT_RATIOS][NT_RATIOS];
-    bool known[NT_RATIOS][NT_RATIOS];
-};
-
-static double at(struct grid *g, int ends, int links)
+static double value_at(void *of, struct nt_score_place place, bool rough)
 {
+    struct nt_score *s = of;
     struct nt_score_value value;
-    g->score->rough = g->rough;
-    if (ends < 0 || links < 0 || ends >= NT_RATIOS || links >= NT_RATIOS)
-        return -(double)INFINITY;
-    if (!g->known[ends][links]) {
-        g->known[ends][links] = true;
-        g->value[ends][links] =
-            nt_score_evaluate(g->score, (struct nt_score_place){ends, links}, &value);
-    }
-    return g->value[ends][links];
-}
-
-static double climb(struct grid *g, bool links, int *e, int *l)
-{
-    double best = at(g, *e, *l);
-    for (bool moved = true; moved;) {
-        static const int step[4][2] = {{1, 0}, {-1, 0}, {0, 1}, {0, -1}};
-        moved = false;
-        for (int k = 0; k < (links ? 4 : 2); k++)
-            while (at(g, *e + step[k][0], *l + step[k][1]) > best) {
-                *e += step[k][0];
-                *l += step[k][1];
-                best = at(g, *e, *l);
-                moved = true;
-            }
-    }
-    return best;
-}
-
-/* ln of the integral along an axis, relative to middle and in steps, from the parabola through
- * three points, or from their sum if they are flat. Sets the position of the maximum. The second
- * derivative of ln p, by ln of the variance of count lengths, is at most 2 count, so points farther
- * below are on no parabola. */
-static double axis(double low, double middle, double high, double count, double *shift)
-{
-    double most = 2 * count * log(ratio_step) * log(ratio_step);
-    double bend = fmin(middle - low, most) + fmin(middle - high, most);
-    *shift = 0;
-    if (!(isfinite(low) && isfinite(high) && bend > 0))
-        return log1p(exp(low - middle) + exp(high - middle));
-    low = fmax(low, middle - most);
-    high = fmax(high, middle - most);
-    *shift = (high - low) / (2 * bend);
-    if (bend < 2)
-        return log1p(exp(low - middle) + exp(high - middle));
-    return (high - low) * (high - low) / (8 * bend) + 0.5 * log(2 * M_PI / bend);
-}
-
-static int index_of(double place)
-{
-    long k = lround(place);
-    return k < 0 ? 0 : k >= NT_RATIOS ? NT_RATIOS - 1 : (int)k;
-}
-
-/* An index in the other half of the grid. */
-static int opposite(int index)
-{
-    return index < NT_RATIOS / 2 ? 6 : 2;
+    s->rough = rough;
+    double log_likelihood = nt_score_evaluate(s, place, &value);
+    s->rough = false;
+    return log_likelihood;
 }
 
 double nt_score_integrate(struct nt_score *s, struct nt_score_place *place,
                           struct nt_score_value *value)
 {
-    struct grid rough = {.score = s, .rough = has_many_odd_pairs(s)}, g = {.score = s};
-    bool links = s->chain.tiers > 0;
-    int e = index_of(place->ends), l = index_of(place->links);
+    const struct nt_place_density density = {s, value_at, s->tree.nodes, has_many_odd_pairs(s),
+                                             s->chain.tiers > 0};
     *value = s->last.value;
     if (is_current(s, *place) && s->last.integrated)
         return s->last.integral;
-    double best = climb(&rough, links, &e, &l);
-    /* a second maximum: different ends, or links, and little noise, or the reverse; links are few,
-     * and their slopes gentle */
-    static const double far[] = {30, 5};
-    for (int k = 0; k <= (links ? 1 : 0); k++) {
-        int e2 = k == 0 ? opposite(e) : e, l2 = k == 0 ? l : opposite(l);
-        double other = at(&rough, e2, l2);
-        if (other > best - far[k])
-            other = climb(&rough, links, &e2, &l2);
-        if (other > best) {
-            best = other;
-            e = e2;
-            l = l2;
-        }
-    }
-    if (!rough.rough)
-        g = rough;
-    best = climb(&g, links, &e, &l);
-    double shift;
-    double sum = best + axis(at(&g, e - 1, l), best, at(&g, e + 1, l), s->tree.nodes, &shift);
-    place->ends = e + shift;
-    if (links) {
-        sum += axis(at(&g, e, l - 1), best, at(&g, e, l + 1), s->tree.nodes, &shift);
-        place->links = l + shift;
-    }
-    s->rough = false;
+    double sum = nt_places_integrate(&density, place);
     nt_score_evaluate(s, *place, value);
     s->last.integrated = true;
     s->last.integral = sum;

@@ -39,21 +39,13 @@
 #include "err.h"
 #include "memory.h"
 #include "pairs.h"
+#include "places.h"
 
 enum {
     NT_SCORE_MEANS = 2 + NT_TIERS_MAX, /* b, t_k, D */
     NT_SCORE_COLUMNS = 1 + NT_SCORE_MEANS,
     NT_SCORE_DOWNDATES = 80, /* then their cubic cost equals that of a few solutions */
-    NT_RATIOS = 9, /* T / s from 0.16 to 244: below, T cannot be seen; above, it is unrestricted */
 };
-
-/* Coordinates of the ratios T_h / s and T_d / s: each ratio is RATIO_LEAST * RATIO_STEP^coordinate;
- * coordinates need not be integers. */
-struct nt_score_place {
-    double ends, links;
-};
-
-double nt_score_ratio(double place); /* T / s at a coordinate */
 
 /* A pair whose weight differs from the weight of its class. */
 struct nt_score_odd {

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "places.h"
+
+#include <math.h>
+
+static const double ratio_least = 0.16;
+
+double nt_score_ratio(double place)
+{
+    return ratio_least * pow(NT_RATIO_STEP, place);
+}
+
+struct grid {
+    const struct nt_place_density *density;
+    bool rough;
+    double value[NT_RATIOS][NT_RATIOS];
+    bool known[NT_RATIOS][NT_RATIOS];
+};
+
+static double at(struct grid *g, int ends, int links)
+{
+    const struct nt_place_density *d = g->density;
+    if (ends < 0 || links < 0 || ends >= NT_RATIOS || links >= NT_RATIOS)
+        return -(double)INFINITY;
+    if (!g->known[ends][links]) {
+        g->known[ends][links] = true;
+        g->value[ends][links] = d->value(d->of, (struct nt_score_place){ends, links}, g->rough);
+    }
+    return g->value[ends][links];
+}
+
+static double climb(struct grid *g, bool links, int *e, int *l)
+{
+    double best = at(g, *e, *l);
+    for (bool moved = true; moved;) {
+        static const int step[4][2] = {{1, 0}, {-1, 0}, {0, 1}, {0, -1}};
+        moved = false;
+        for (int k = 0; k < (links ? 4 : 2); k++)
+            while (at(g, *e + step[k][0], *l + step[k][1]) > best) {
+                *e += step[k][0];
+                *l += step[k][1];
+                best = at(g, *e, *l);
+                moved = true;
+            }
+    }
+    return best;
+}
+
+/* Values of ln p along an axis, a width apart. */
+struct three {
+    double low, middle, high;
+};
+
+static struct three around(const struct nt_place_density *d, struct nt_score_place place,
+                           bool links, double width)
+{
+    struct three t;
+    double *at = links ? &place.links : &place.ends, middle = *at;
+    *at = middle - width;
+    t.low = d->value(d->of, place, false);
+    *at = middle + width;
+    t.high = d->value(d->of, place, false);
+    *at = middle;
+    t.middle = d->value(d->of, place, false);
+    return t;
+}
+
+/* ln of the integral along an axis, in steps of the grid, relative to the value at the maximum.
+ * Moves the place there. t: values on the grid. With many lengths the maximum is far narrower than
+ * a step, so that the parabola through these misses it: others of the maximum's width follow, by
+ * Laplace's method. Flat values are added up. */
+static double axis(const struct nt_place_density *d, struct three t, bool links,
+                   struct nt_score_place *place)
+{
+    enum { ROUNDS = 5 };
+    /* the second derivative of ln p, by ln of the variance of so many lengths, is at most twice
+     * their number, so that points farther below are on no parabola */
+    double most = 2 * d->lengths * log(NT_RATIO_STEP) * log(NT_RATIO_STEP);
+    double down = fmin(t.middle - t.low, most), up = fmin(t.middle - t.high, most);
+    double bend = down + up, width = 1, *at = links ? &place->links : &place->ends, from = *at;
+    if (!(isfinite(t.low) && isfinite(t.high) && bend > 0))
+        return log1p(exp(t.low - t.middle) + exp(t.high - t.middle));
+    *at += (down - up) / (2 * bend);
+    if (bend < 2)
+        return log1p(exp(t.low - t.middle) + exp(t.high - t.middle)) -
+               (down - up) * (down - up) / (8 * bend);
+    for (int round = 0; round < ROUNDS; round++) {
+        width /= sqrt(bend);
+        t = around(d, *place, links, width);
+        bend = 2 * t.middle - t.low - t.high;
+        bend = bend > 0 ? bend : 1;
+        double shift = width * (t.high - t.low) / (2 * bend);
+        *at = fmin(fmax(*at + shift, from - 1), from + 1); /* the grid's value there is lower */
+        if (fabs(shift) <= width)
+            break;
+    }
+    return log(width) + 0.5 * log(2 * M_PI / bend);
+}
+
+static int index_of(double place)
+{
+    long k = lround(place);
+    return k < 0 ? 0 : k >= NT_RATIOS ? NT_RATIOS - 1 : (int)k;
+}
+
+/* An index in the other half of the grid. */
+static int opposite(int index)
+{
+    return index < NT_RATIOS / 2 ? 6 : 2;
+}
+
+double nt_places_integrate(const struct nt_place_density *d, struct nt_score_place *place)
+{
+    struct grid rough = {.density = d, .rough = d->has_rough}, g = {.density = d};
+    int e = index_of(place->ends), l = index_of(place->links);
+    double best = climb(&rough, d->links, &e, &l);
+    /* a second maximum: different ends, or links, and little noise, or the reverse; links are few,
+     * and their slopes gentle */
+    static const double far[] = {30, 5};
+    for (int k = 0; k <= (d->links ? 1 : 0); k++) {
+        int e2 = k == 0 ? opposite(e) : e, l2 = k == 0 ? l : opposite(l);
+        double other = at(&rough, e2, l2);
+        if (other > best - far[k])
+            other = climb(&rough, d->links, &e2, &l2);
+        if (other > best) {
+            best = other;
+            e = e2;
+            l = l2;
+        }
+    }
+    if (!rough.rough)
+        g = rough;
+    best = climb(&g, d->links, &e, &l);
+    const struct three ends = {at(&g, e - 1, l), best, at(&g, e + 1, l)};
+    const struct three links = {at(&g, e, l - 1), best, at(&g, e, l + 1)};
+    place->ends = e;
+    place->links = d->links ? l : place->links;
+    double sum = axis(d, ends, false, place);
+    sum += d->links ? axis(d, links, true, place) : 0;
+    return sum + d->value(d->of, *place, false);
+}
