@@ -104,4 +104,67 @@ TEST(the_search_finds_the_best_of_all_chains)
     }
 }
 
+/* Leaves of one to four hosts, far apart; some readings are too low. chain: these leaves. */
+static struct nt_pairs *draw_low(uint32_t hosts, double low, struct nt_rng *rng,
+                                 struct nt_chain *chain)
+{
+    size_t n = 0;
+    struct nt_pair_value *value = calloc((size_t)hosts * hosts, sizeof *value);
+    uint32_t *leaf = calloc(hosts, sizeof *leaf);
+    assert_true(value != NULL && leaf != NULL);
+    for (uint32_t i = 0, left = 0; i < hosts; i++, left--) {
+        leaf[i] = i == 0 ? 0 : leaf[i - 1] + (left == 0);
+        left = left == 0 ? 1 + (uint32_t)nt_rng_below(rng, 4) : left;
+    }
+    for (uint32_t i = 0; i < hosts; i++)
+        for (uint32_t j = 0; j < i; j++) {
+            double us = 1.4 + 0.6 * (leaf[i] != leaf[j]) + 0.006 * nt_rng_normal(rng);
+            us *= nt_rng_uniform(rng) < low ? 0.6 + 0.3 * nt_rng_uniform(rng) : 1;
+            value[n++] = (struct nt_pair_value){i, j, us, 0, 0};
+        }
+    struct nt_pairs *p = NULL;
+    assert_int_equal(nt_pairs_create(hosts, value, n, &p, NULL), 0);
+    chain->tiers = 1;
+    for (uint32_t i = 0; i < hosts; i++)
+        chain->label[i].tier[0] = leaf[p->origin[i]];
+    free(value);
+    free(leaf);
+    return p;
+}
+
+/* ln of the score of a chain, with a search of outliers on both sides. */
+static double score_of(struct nt_search *s, struct nt_chain *chain, uint32_t *room)
+{
+    struct nt_score_place place = s->place;
+    struct nt_score_value value;
+    nt_score_set_off(s->score, &(struct nt_outliers){0});
+    nt_score_set_chain(s->score, chain);
+    double score = nt_score_full(s->score, &place, &value);
+    return score + nt_chain_prior(&s->prior, chain, room);
+}
+
+/* Between the hosts of two leaves that start as one, low readings are as those of one leaf, and all
+ * others are outliers until the leaf is split. */
+TEST(low_readings_join_no_leaves)
+{
+    enum { MANY = 128 };
+    static const uint64_t seeds[] = {13, 17, 18};
+    for (size_t k = 0; k < sizeof seeds / sizeof *seeds; k++) {
+        struct nt_rng rng;
+        nt_rng_init(&rng, seeds[k]);
+        struct nt_arena memory = {0};
+        struct nt_chain chain;
+        struct nt_search *s = NULL;
+        uint32_t room[3 * MANY];
+        assert_int_equal(nt_chain_init(&chain, MANY, &memory, NULL), 0);
+        struct nt_pairs *p = draw_low(MANY, 0.006 + 0.002 * (double)(seeds[k] % 8), &rng, &chain);
+        nt_chain_canonicalise(&chain, room);
+        assert_int_equal(nt_search_create(p, &s, NULL), 0);
+        assert_below(score_of(s, &chain, room), s->best_score + 1);
+        nt_search_destroy(s);
+        nt_pairs_destroy(p);
+        nt_arena_fini(&memory);
+    }
+}
+
 RUN_TESTS

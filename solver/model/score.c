@@ -1186,26 +1186,39 @@ static bool list_toggles(struct nt_score *s, double sd, struct nt_outlier *best)
     return top.gain > -near;
 }
 
+/* Lists the pairs of these hosts that gain by being left out, each once. */
+static void list_moved(struct nt_score *s, const uint32_t *moved, size_t count, double sd)
+{
+    const struct nt_pairs *p = s->pairs;
+    s->out.toggles.count = 0;
+    nt_score_path_lengths(s);
+    for (size_t m = 0; m < count; m++)
+        s->moved[moved[m]] = true;
+    for (size_t m = 0; m < count; m++)
+        for (size_t e = p->start[moved[m]]; e < p->start[moved[m] + 1]; e++) {
+            uint32_t i = moved[m], j = p->entry[e].host;
+            if (s->out.off[e] || (s->moved[j] && j < i))
+                continue;
+            struct residual r = residual_of(s, i, e, sd);
+            if (toggle_gain(s, e, &r, outlier_density(s, e, &r), 0) <= 0)
+                continue;
+            uint32_t first = i < j ? i : j;
+            size_t k = i < j ? e : (size_t)(twin(p, i, e) - p->entry);
+            push(s, &s->out.toggles, first, k);
+            push(s, &s->out.taken, first, k);
+        }
+    for (size_t m = 0; m < count; m++)
+        s->moved[moved[m]] = false;
+}
+
 double nt_score_quick(struct nt_score *s, struct nt_score_place place, const uint32_t *moved,
-                      struct nt_score_value *value)
+                      size_t count, struct nt_score_value *value)
 {
     enum { ROUNDS = 3 }; /* an outlier hides others, since it widens the noise */
-    const struct nt_pairs *p = s->pairs;
     double sum = nt_score_evaluate(s, place, value) + outlier_terms(s, value->sd, true);
     s->out.taken.count = 0;
-    for (int round = 0; moved != NULL && round < ROUNDS; round++) {
-        s->out.toggles.count = 0;
-        nt_score_path_lengths(s);
-        for (size_t e = p->start[*moved]; e < p->start[*moved + 1]; e++) {
-            struct residual r = residual_of(s, *moved, e, value->sd);
-            if (!s->out.off[e] && toggle_gain(s, e, &r, outlier_density(s, e, &r), 0) > 0) {
-                bool first = *moved < p->entry[e].host;
-                uint32_t i = first ? *moved : p->entry[e].host;
-                size_t k = first ? e : (size_t)(twin(p, *moved, e) - p->entry);
-                push(s, &s->out.toggles, i, k);
-                push(s, &s->out.taken, i, k);
-            }
-        }
+    for (int round = 0; count > 0 && round < ROUNDS; round++) {
+        list_moved(s, moved, count, value->sd);
         if (s->out.toggles.count == 0)
             break;
         toggle(s, &s->out.toggles);

@@ -122,10 +122,10 @@ double nt_score_thorough(struct nt_score *score, struct nt_score_place *place,
                          struct nt_score_value *value);
 
 /* As nt_score_evaluate, with the densities and prior of the current outliers. Adds the estimated
- * gain of taking some back before the fit follows, and of leaving out readings of host *moved
- * (NULL: none) while that helps. Restores the outliers. */
+ * gain of taking some back before the fit follows, and of leaving out readings of the hosts
+ * moved[count] while that helps. Restores the outliers. */
 double nt_score_quick(struct nt_score *score, struct nt_score_place place, const uint32_t *moved,
-                      struct nt_score_value *value);
+                      size_t count, struct nt_score_value *value);
 
 /* Leaves out exactly these pairs. The sums change when the next chain is set. */
 void nt_score_set_off(struct nt_score *score, const struct nt_outliers *off);

@@ -169,7 +169,8 @@ static void set_state(struct nt_search *s)
     struct search_work *w = s->work;
     nt_score_set_off(s->score, &s->outliers);
     nt_score_set_base(s->score, &s->best);
-    s->best_quick = nt_score_quick(s->score, s->place, NULL, &s->value) + chain_prior(s, &s->best);
+    s->best_quick =
+        nt_score_quick(s->score, s->place, NULL, 0, &s->value) + chain_prior(s, &s->best);
     s->bests++;
     w->best.ends = ratio_square(s->place.ends);
     w->best.links = ratio_square(s->place.links);
@@ -247,14 +248,14 @@ static bool try_change(struct nt_search *s, size_t count, bool within, enum effo
     struct nt_score_place place = s->place;
     double gain = effort != NARROW ? nt_score_integrate(s->score, &place, &value) : 0;
     if (effort != FULL) {
-        double quick = nt_score_quick(s->score, place, count == 1 ? w->members : NULL, &value);
+        double quick = nt_score_quick(s->score, place, w->members, count, &value);
         gain += (effort == WIDE ? quick - value.log_likelihood - s->best_score
                                 : quick - s->best_quick) +
                 chain_prior(s, &w->chain);
         if (gain < (again ? worth : -near)) {
             if (!again && s->best_score + gain > v->score)
                 note_score(v, s->best_score + gain, false, &value, w->chain.tiers);
-            v->compared_with = effort == WIDE ? 0 : s->bests;
+            v->compared_with = effort == WIDE && !w->allow_low ? 0 : s->bests;
             if (effort != NARROW)
                 nt_score_set_off(s->score, &s->outliers);
             return false;
@@ -734,14 +735,15 @@ static bool split_group(struct nt_search *s, uint32_t k, size_t count, uint32_t 
 {
     struct search_work *w = s->work;
     struct tally cross[SPLIT_UNITS][SPLIT_UNITS];
-    if (units > SPLIT_UNITS) { /* the two of the last merge */
+    if (units > SPLIT_UNITS) { /* the two of the last merge, or those that outliers alone connect */
         subtract_tiers(s);
         sum_units(s, units, NULL);
         size_t merges =
             nt_merges_find(units, w->link.sum, w->link.count, NULL, w->link.merge, w->room);
         if (merges == 0)
             return false;
-        nt_merges_cut(w->link.merge, merges - 1, units, w->link.group);
+        nt_merges_cut(w->link.merge, merges + 1 < units ? merges : merges - 1, units,
+                      w->link.group);
         for (size_t m = 0; m < count; m++)
             w->link.units[w->members[m]] =
                 w->link.group[w->link.units[w->members[m]]] != w->link.group[0];
@@ -1351,6 +1353,23 @@ static int reweigh(struct nt_search *s, struct nt_pairs *pairs, struct nt_err *e
     return 0;
 }
 
+/* Low readings may have made a tier, or have hidden parts of a real one: the search continues
+ * without such a tier, and with it. */
+static void refine_with_low(struct nt_search *s)
+{
+    struct search_work *w = s->work;
+    nt_chain_copy(&w->start, &s->best);
+    if (remove_tiers(s)) {
+        refine(s);
+        nt_chain_copy(&w->chain, &w->start);
+        s->best_score = -(double)INFINITY;
+        score_chain(s, 0, FULL);
+        refine(s);
+        take_best(s);
+    }
+    refine(s);
+}
+
 static int find_best(struct nt_search *s, struct nt_pairs *pairs, struct nt_err *err)
 {
     s->place = (struct nt_score_place){2, 2};
@@ -1378,8 +1397,7 @@ static int find_best(struct nt_search *s, struct nt_pairs *pairs, struct nt_err 
     nt_score_allow_low(s->score);
     s->work->allow_low = true;
     rescore(s);
-    remove_tiers(s); /* first: moves in a tier of low readings would be lost */
-    refine(s);
+    refine_with_low(s);
     s->wide = s->best.hosts <= WIDE_HOSTS;
     if (s->wide) {
         score_neighbours(s);

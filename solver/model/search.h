@@ -27,7 +27,7 @@ struct nt_visit {
     double score;  /* ln p(readings, chain) */
     bool exact;    /* scored in full */
     /* Number of the best chain that it was compared with; 0: it was scored with its own
-     * variances */
+     * variances, which no later outliers change */
     uint32_t compared_with;
     uint32_t tiers;
     float step[NT_TIERS_MAX]; /* t_k / s */
