@@ -186,6 +186,30 @@ TEST(readings_that_are_too_high_are_outliers)
     assert_int_equal(t->groups, 6);
 }
 
+/* Its readings are several times longer, and so is their noise. */
+TEST(a_slow_host_stays_on_its_switch)
+{
+    size_t found = 0, wrong = 0;
+    for (uint64_t seed = 1; seed <= 12; seed++) {
+        struct nt_rng rng;
+        struct known k;
+        nt_rng_init(&rng, seed);
+        draw(&k, 32, 8, 0.05, &rng);
+        uint32_t slow = (uint32_t)nt_rng_below(&rng, k.hosts);
+        for (size_t v = 0; v < k.count; v++)
+            if (k.value[v].a == slow || k.value[v].b == slow)
+                k.value[v].us += 3 * (1 + 0.05 * nt_rng_normal(&rng));
+        SCOPED(tiers) *t = solve(&k);
+        bool right = true;
+        for (uint32_t a = 0; a <= k.leaf[k.hosts - 1]; a++)
+            right = right && group_of(t, k.leaf, a) != NT_TIERS_NONE;
+        found += right;
+        wrong += !right && t->confidence >= 0.9;
+    }
+    assert_at_least(found, 11);
+    assert_at_most(wrong, 1);
+}
+
 TEST(readings_that_are_too_low_are_no_groups)
 {
     struct nt_rng rng;

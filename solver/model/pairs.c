@@ -406,6 +406,19 @@ void nt_pairs_reweigh(struct nt_pairs *p, double noise)
     p->usual = p->usual > 0 ? noise : 0;
 }
 
+int nt_pairs_weigh_hosts(struct nt_pairs *p, const double *factor, struct nt_err *err)
+{
+    if (p->weight == NULL) {
+        p->weight = nt_arena_array(&p->memory, 2 * p->count, sizeof *p->weight);
+        for (size_t k = 0; p->weight != NULL && k < 2 * p->count; k++)
+            p->weight[k] = 1;
+    }
+    for (uint32_t i = 0; p->weight != NULL && i < p->hosts; i++)
+        for (size_t k = p->start[i]; k < p->start[i + 1]; k++)
+            p->weight[k] *= (float)(factor[i] * factor[p->entry[k].host]);
+    return nt_arena_check(&p->memory, err);
+}
+
 struct list {
     struct nt_pair_value *value;
     size_t count, at;

@@ -96,6 +96,8 @@ void nt_pairs_destroy(struct nt_pairs *pairs);
 /* Computes the weights of values with large standard errors again, after the noise of the others is
  * known: their variance is that of the noise plus that of their own errors. */
 void nt_pairs_reweigh(struct nt_pairs *pairs, double noise);
+/* Multiplies the weights of readings by the factors, in (0, 1], of both of their hosts. */
+int nt_pairs_weigh_hosts(struct nt_pairs *pairs, const double *factor, struct nt_err *err);
 
 /* A hash of z: one step of rng.h. */
 uint64_t nt_pairs_mix(uint64_t z);

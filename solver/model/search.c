@@ -1338,18 +1338,41 @@ static void from_starts(struct nt_search *s)
     refine(s);
 }
 
-/* Weighs readings by the noise of the best chain, and scores again. */
-static int reweigh(struct nt_search *s, struct nt_pairs *pairs, struct nt_err *err)
+/* Scores again after the weights of readings changed. */
+static int renew_score(struct nt_search *s, const struct nt_pairs *pairs, struct nt_err *err)
 {
-    nt_pairs_reweigh(pairs, s->value.sd);
     nt_score_destroy(s->score);
     s->score = NULL;
     if (nt_score_create(pairs, &s->score, err) != 0)
         return -1;
     s->fit = nt_score_fit(s->score);
     nt_score_set_power(s->score, s->power);
+    return 0;
+}
+
+/* Weighs readings by the noise of the best chain, and scores again. */
+static int reweigh(struct nt_search *s, struct nt_pairs *pairs, struct nt_err *err)
+{
+    nt_pairs_reweigh(pairs, s->value.sd);
+    if (renew_score(s, pairs, err) != 0)
+        return -1;
     rescore(s);
     refine(s);
+    return 0;
+}
+
+/* Classes of pairs have their weights by their mean latency, which is not the latency of pairs with
+ * a far host: weighs these by their own. */
+static int weigh_far(struct nt_search *s, struct nt_pairs *pairs, struct nt_err *err)
+{
+    double *factor = s->work->link.mean;
+    for (uint32_t i = 0; i < pairs->hosts; i++)
+        factor[i] = s->far[i] ? pow(1 + fmax(s->work->longer[i], 0), -2 * s->power) : 1;
+    if (s->power == 0)
+        return 0;
+    if (nt_pairs_weigh_hosts(pairs, factor, err) != 0 || renew_score(s, pairs, err) != 0)
+        return -1;
+    nt_score_set_far(s->score, s->far, s->far_prior.sd / s->value.sd);
     return 0;
 }
 
@@ -1384,6 +1407,8 @@ static int find_best(struct nt_search *s, struct nt_pairs *pairs, struct nt_err 
         return -1;
     if (find_far(s)) { /* they have misled the earlier moves */
         choose_power(s);
+        if (weigh_far(s, pairs, err) != 0)
+            return -1;
         rescore(s);
         from_starts(s);
         if (take_best(s))
