@@ -1197,7 +1197,7 @@ static void list_moved(struct nt_score *s, const uint32_t *moved, size_t count, 
     for (size_t m = 0; m < count; m++)
         for (size_t e = p->start[moved[m]]; e < p->start[moved[m] + 1]; e++) {
             uint32_t i = moved[m], j = p->entry[e].host;
-            if (s->out.off[e] || (s->moved[j] && j < i))
+            if (s->out.off[e] || (j < i && s->moved[j]))
                 continue;
             struct residual r = residual_of(s, i, e, sd);
             if (toggle_gain(s, e, &r, outlier_density(s, e, &r), 0) <= 0)
