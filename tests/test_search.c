@@ -143,8 +143,8 @@ static double score_of(struct nt_search *s, struct nt_chain *chain, uint32_t *ro
     return score + nt_chain_prior(&s->prior, chain, room);
 }
 
-/* Between the hosts of two leaves that start as one, low readings are as those of one leaf, and all
- * others are outliers until the leaf is split. */
+/* The search starts with two leaves as one. Low readings between them fit this leaf, and the other
+ * readings between them are outliers until the search splits it. */
 TEST(low_readings_join_no_leaves)
 {
     enum { MANY = 128 };

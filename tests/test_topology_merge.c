@@ -111,9 +111,9 @@ TEST(flat_becomes_a_tree)
             "SwitchName=all Switches=s1,s2\n");
 }
 
-/* A host alone on a leaf, or the only one there that was measured, is measured on a longer link, to
- * the core or to the only other leaf: it stays. A host with a link as others have was moved, and
- * one that Slurm has beside others, too. */
+/* A host stays if it is alone on its leaf, or if no other host of its leaf was measured: its link
+ * leads to the core or to the only other leaf and is longer. A host was moved if its link is as long
+ * as those of others, or if Slurm has it beside others. */
 TEST(a_host_alone_on_its_switch_stays)
 {
     static const char core[] = "graph { s1--s3; s2--s3; n1--s1; n2--s1; n3--s1; n4--s2; n5--s2; "

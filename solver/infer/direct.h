@@ -71,8 +71,8 @@ int nt_direct_model(const struct nt_work *w, const struct nt_direct *d, size_t h
                     struct nt_model **out, struct nt_err *err);
 
 /* Sets r2, rms_us and pairs_off of a graph's model from all readings of w, and the standard errors
- * of hosts' links. A pair is off if one in a hundred networks without outliers has a
- * pair that deviates as much. */
+ * of hosts' links. A pair is off if its deviation occurs in at most 1 % of the networks without
+ * outliers. */
 int nt_direct_quality(const struct nt_work *w, struct nt_model *model, struct nt_err *err);
 
 /* ---- direct_toggle.c ---- */

@@ -73,8 +73,8 @@ static double axis(const struct nt_place_density *d, struct three t, bool links,
                    struct nt_score_place *place)
 {
     enum { ROUNDS = 5 };
-    /* the second derivative of ln p, by ln of the variance of so many lengths, is at most twice
-     * their number, so that points farther below are on no parabola */
+    /* The second derivative of ln p by the logarithm of the variance is at most twice the number of
+     * lengths. Points that are farther below the maximum are not on the parabola. */
     double most = 2 * d->lengths * log(NT_RATIO_STEP) * log(NT_RATIO_STEP);
     double down = fmin(t.middle - t.low, most), up = fmin(t.middle - t.high, most);
     double bend = down + up, width = 1, *at = links ? &place->links : &place->ends, from = *at;

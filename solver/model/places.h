@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The sum of a score over the ratios of the standard deviations of links to the noise (score.h): on
- * a grid, with Laplace's method where it is too coarse. It does not know what is scored.
+/* Integrates a density over the ratios of the links' standard deviations to the noise (score.h).
+ * Uses a grid, and Laplace's method if the maximum is narrower than a step of the grid. The caller
+ * supplies the density.
  * Tests: test_score.c. */
 #ifndef NT_PLACES_H
 #define NT_PLACES_H

@@ -28,7 +28,7 @@ struct svg {
     struct nt_look look;
     struct nt_strbuf body; /* the drawing */
     double width, height;  /* size of the drawing */
-    bool tree, short_ends; /* the drawing is one of a tree; has links with two short ends */
+    bool tree, short_ends; /* it is a tree; it has links with two short ends */
 };
 
 static const char STYLE[] =
