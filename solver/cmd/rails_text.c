@@ -112,7 +112,8 @@ int nt_rails_put_advice(struct nt_strbuf *d, const struct nt_map *map, struct nt
 
 /* ---- the table ------------------------------------------------------------------------------ */
 
-enum { LEAST_BYTES = 8, MOST_BYTES = 4194304, STEP = 8, TRAIN = 16, CELL_BYTES = 32 };
+/* Sizes of messages: LEAST_BYTES times powers of STEP */
+enum { LEAST_BYTES = 8, MOST_BYTES = 4194304, STEP = 8, SIZES = 7, TRAIN = 16, CELL_BYTES = 32 };
 _Static_assert((int)TRAIN <= (int)NT_RAIL_HOSTS_MAX, "a receiver each");
 
 static void put_size(struct nt_strbuf *d, double bytes)
@@ -303,20 +304,20 @@ static void put_division(struct nt_strbuf *d, const struct times *t)
 static void put_class(struct nt_strbuf *d, const char *name, const struct nt_rail *rail,
                       size_t rails, const struct nt_rail *together)
 {
+    struct times times[SIZES];
+    size_t sizes = 0;
     nt_strbuf_put_line(d, name);
     nt_strbuf_print(d, "\n%8s %-10s %11s %11s %8s %11s %8s %11s %11s %11s %8s %11s %8s\n",
                     "message", "best rail", "alone us", "divided us", "saved", "UCX us", "saved",
                     "16 alone", "in turn", "scheduled", "saved", "16 UCX", "saved");
-    for (double bytes = LEAST_BYTES; bytes <= MOST_BYTES; bytes *= STEP) {
-        struct times t = find_times(rail, rails, together, bytes);
-        put_row(d, rail, rails, &t);
+    for (double bytes = LEAST_BYTES; sizes < SIZES; bytes *= STEP) {
+        times[sizes] = find_times(rail, rails, together, bytes);
+        put_row(d, rail, rails, &times[sizes++]);
     }
     nt_strbuf_print(d, "one message divided\n%8s %11s %11s %11s %8s\n", "message", "alone us",
                     "by rates us", "divided us", "saved");
-    for (double bytes = LEAST_BYTES; bytes <= MOST_BYTES; bytes *= STEP) {
-        struct times t = find_times(rail, rails, together, bytes);
-        put_division(d, &t);
-    }
+    for (size_t k = 0; k < sizes; k++)
+        put_division(d, &times[k]);
     put_trains(d, rail, rails, TO_ONE, 0);
     put_trains(d, rail, rails, TO_EACH, 0);
     size_t only = best_rail(rail, rails, MOST_BYTES);

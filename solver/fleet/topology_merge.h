@@ -12,11 +12,11 @@
 #include "map.h"
 #include "strbuf.h"
 
-/* Removes the links of hosts that may be alone on a switch. Call it before nt_topology_merge. In the
- * measured tree, the link of such a host and the link of its switch are one link. This link leads
- * to a switch above. If that switch has no other branch, it leads to the switch beside it. A host
- * stays on its switch of Slurm if no other host of that switch was measured, and if its link is
- * longer than those of other hosts by a link between switches. current may be NULL. */
+/* Removes the links of hosts that may be alone on a switch. Call it before nt_topology_merge. In
+ * the measured tree, the link of such a host and the link of its switch are one link. This link
+ * leads to a switch above. If that switch has no other branch, it leads to the switch beside it. A
+ * host stays on its switch of Slurm if no other host of that switch was measured, and if its link
+ * is longer than those of other hosts by a link between switches. current may be NULL. */
 int nt_topology_keep_alone(struct nt_map *measured, const struct nt_map *current,
                            struct nt_err *err);
 
