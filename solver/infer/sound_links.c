@@ -97,11 +97,11 @@ struct sums {
 struct work {
     struct edge *edge;
     struct node *node;
-    const struct edge *
-        *host;    /* listed hosts' links by their figures, those that are judged first */
-    double *room; /* two of each edge */
-    size_t edges, nodes, hosts, listed, judged; /* hosts: that are judged */
-    bool rooted;                                /* false: links of one class each, no tiers */
+    const struct edge **host; /* links of hosts in the order of their figures, judged ones first */
+    double *room;             /* two of each edge */
+    size_t edges, nodes, judged;
+    size_t hosts, listed; /* of host: those that are judged; all */
+    bool rooted;          /* false: links of one class each, no tiers */
     bool rates;
     bool thorough;  /* searches more lengths although the links are explained, */
     bool short_cut; /*   which was enough of a reason to stop */
