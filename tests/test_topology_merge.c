@@ -112,8 +112,8 @@ TEST(flat_becomes_a_tree)
 }
 
 /* A host stays if it is alone on its leaf, or if no other host of its leaf was measured: its link
- * leads to the core or to the only other leaf and is longer. A host was moved if its link is as long
- * as those of others, or if Slurm has it beside others. */
+ * leads to the core or to the only other leaf and is longer. A host was moved if its link is as
+ * long as those of others, or if Slurm has it beside others. */
 TEST(a_host_alone_on_its_switch_stays)
 {
     static const char core[] = "graph { s1--s3; s2--s3; n1--s1; n2--s1; n3--s1; n4--s2; n5--s2; "
