@@ -13,9 +13,6 @@
 #include "sandbox.h"
 #include "session.h"
 
-/* The longest time to wait for the end of the process, which takes long on a busy host. */
-static const double REAP_S = 1;
-
 static void keep_open(struct nt_sandbox *sandbox, int fd)
 {
     if (fd >= 0)
@@ -84,14 +81,12 @@ pid_t nt_relay_start(struct nt_service *service, int *socket, struct nt_err *err
 
 bool nt_relay_end(pid_t pid, double last, int *status)
 {
-    double until = nt_clock_s() + REAP_S;
-    until = until < last ? until : last;
     kill(pid, SIGKILL);
     do {
         pid_t got = waitpid(pid, status, WNOHANG);
         if (got == pid || (got < 0 && errno != EINTR))
             return true;
         poll(NULL, 0, 1);
-    } while (nt_clock_s() < until);
+    } while (nt_clock_s() < last);
     return false;
 }
