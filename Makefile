@@ -141,12 +141,12 @@ $(foreach r,$(ROOMS),$(eval $(call room_rule,$(r))))
 
 $(BUILD)/solver/text/html.o: $(wildcard solver/text/page*)
 
-# What is compiled in, and what sees Slurm, is made again when those are others
-SETTINGS := $(BUILD)/settings
-ifneq ($(shell cat $(SETTINGS) 2>/dev/null),$(or $(SLURM_PREFIX),system) $(AGENTDIR) $(SYSCONFDIR))
-$(shell mkdir -p $(BUILD) && echo "$(or $(SLURM_PREFIX),system) $(AGENTDIR) $(SYSCONFDIR)" >$(SETTINGS))
-endif
-$(foreach r,spank prolog,$(call objects,$(r))) $(BUILD)/prolog/agent.o $(BUILD)/prolog/check/check.o $(BUILD)/solver/base/conf.o: $(SETTINGS)
+# What sees Slurm, and what has places compiled in, is made again when those are others
+kept_in = $(if $(filter-out $(shell cat $(1) 2>/dev/null),$(2)),$(shell mkdir -p $(BUILD) && echo "$(2)" >$(1)))
+$(call kept_in,$(BUILD)/settings,$(AGENTDIR):$(SYSCONFDIR))
+$(call kept_in,$(BUILD)/slurm,$(or $(SLURM_PREFIX),system))
+$(foreach r,spank prolog,$(call objects,$(r))) $(BUILD)/prolog/agent.o $(BUILD)/prolog/check/check.o: $(BUILD)/slurm
+$(patsubst %.c,$(BUILD)/%.o,$(shell grep -rlE --include=*.c 'NT_(AGENTDIR|SYSCONFDIR)' solver ucx_probe prolog spank)): $(BUILD)/settings
 
 $(BUILD)/solver/nettopo.o: solver/nettopo.c
 	$(call say,CC,$<)
