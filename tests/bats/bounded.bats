@@ -67,7 +67,7 @@ bounded() {
     )
 }
 
-# The pipe on standard input is refused by each reader, or by those that match.
+# The pipe on standard input is refused by each reader, or by those that match; with "first" by the first.
 refused() {
     local what=$1 only=$2 name command rc
     shift 2
@@ -81,6 +81,7 @@ refused() {
             cat err.text
             return 1
         fi
+        [ -z "${first-}" ] || break
     done <<<"$readers"
 }
 
@@ -96,12 +97,15 @@ nothing() { :; }
 
 @test "a line of 1 GB, endless lines: one line, exit 3, 400 MB" {
     refused "1 GB line" '*' line_without_end
-    refused "endless lines" '*' lines_without_end
+    shopt -s extglob
+    refused "endless lines" '!(map|reference|dot|ibnetdiscover|names|traffic)' lines_without_end
 }
 
 # which end at the same limits
 # bats test_tags=full
-@test "a string of 1 GB, zeroes" {
+@test "a string of 1 GB, zeroes; lines for those who count bytes before lines" {
+    shopt -s extglob
+    refused "endless lines" '@(map|reference|dot|ibnetdiscover|names|traffic)' lines_without_end
     refused "1 GB string" '*' string_without_end
     refused "zeroes" '*' zeroes
 }
@@ -237,7 +241,10 @@ bomb() { # little text, much structure
 @test "structure without end inside a text of some size" {
     for bomb in values objects deep; do
         export bomb
+        first='' # all of them read with one reader
+        [ $bomb = objects ] || [ "${FULL:-0}" = 1 ] || first=only
         refused "$bomb" map bomb
+        first=''
     done
     for bomb in values deep yaml nodes; do
         export bomb
