@@ -91,7 +91,7 @@ has_slurms_names() { # NAME...
     [ "$(variable 3 NETTOPO_NODE_ORDER | tr , '\n' | sort)" = "$names" ]
     [ "$(sort run.3/7/hostfile)" = "$names" ]
     [ "$(sed 's/^rank [0-9]*=\([^ ]*\) .*/\1/' run.3/7/rankfile | sort)" = "$names" ]
-    [ "$(jq -r '.nodes[] | select(.switch).name' run.3/7/map.json)" = "$names" ]
+    diff <(jq -r '.nodes[] | select(.status != "missing").name' run.3/7/map.json) <(echo "$names")
 }
 
 @test "IPv6 alone, and NodeNames with a domain that hostname does not have" {
