@@ -40,10 +40,10 @@ launch() {
 # One job with a line per launch line of a kind; het is one of three components of two shapes.
 launch_all() { # ITEMS SPARES
     JOBS=()
-    launch plain -w 'n[1-4]' -N4 -n4 --nettopo="$1,pattern=ring,apply"
-    launch hybrid -w 'n[5-8]' -N4 -n4 -c2 --nettopo="$1"
-    launch array -w 'n[2-4]' -N3 -n3 --array=0-1 --nettopo="$1"
-    launch het --nettopo="$1" -w 'n[2-4]' -N3 -n3 : -w n6 -N1 -n1
+    launch plain -w 'n[1-4]' -N4 -n4 --nettopo="quick,$1,pattern=ring,apply"
+    launch hybrid -w 'n[5-8]' -N4 -n4 -c2 --nettopo="quick,$1"
+    launch array -w 'n[2-4]' -N3 -n3 --array=0-1 --nettopo="quick,$1"
+    launch het --nettopo="quick,$1" -w 'n[2-4]' -N3 -n3 : -w n6 -N1 -n1
     launch spare -w 'n[1-5]' -N5 -n5 --nettopo="$1,spare=$2"
 }
 
