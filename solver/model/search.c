@@ -45,6 +45,7 @@ struct move {
 
 struct tally { /* of the readings between a unit and the hosts below a node */
     double count, sum, square;
+    double odds; /* of each pair alone, which is left out where that costs less */
 };
 
 /* Values of the best chain. */
@@ -678,16 +679,16 @@ static uint32_t units_of(struct nt_search *s, uint32_t k, size_t count)
     return n;
 }
 
-/* Sums of the residuals between units of the marked group of tier k; false: one is left out that a
- * link more would explain. */
+/* Sums of the residuals between units of the marked group of tier k. Returns whether one is left out
+ * that a link more would explain. */
 static bool sum_split(struct nt_search *s, uint32_t k, size_t count,
                       struct tally cross[SPLIT_UNITS][SPLIT_UNITS])
 {
     const struct search_work *w = s->work;
     const struct nt_pairs *p = s->pairs;
-    double step = s->value.mean[1 + k], links = w->best.links;
-    double limit =
-        nt_pairs_tail_limit(s->value.sd) * s->value.sd * sqrt(1 / s->fit.weight[k] + 2 * links);
+    double step = s->value.mean[1 + k], limit = nt_pairs_tail_limit(s->value.sd);
+    double sd = s->value.sd * sqrt(1 / s->fit.weight[k] + 2 * w->best.links);
+    bool explained = false;
     memset(cross, 0, SPLIT_UNITS * sizeof *cross);
     for (size_t m = 0; m < count; m++)
         for (size_t n = m + 1; n < count; n++) {
@@ -700,31 +701,33 @@ static bool sum_split(struct nt_search *s, uint32_t k, size_t count,
             double weight = nt_pairs_weight(p, at);
             double rest = (double)e->value - w->best.ways[i * NT_CHAIN_CLASSES + k] -
                           w->best.ways[j * NT_CHAIN_CLASSES + k];
-            if (s->fit.off[at] && fabs(rest - step) < limit)
-                return false;
+            double one = s->fit.off[at] ? limit : rest / sd, more = (rest - step) / sd;
+            struct tally *t = a < b ? &cross[a][b] : &cross[b][a];
+            t->odds += (one * one - fmin(more * more, limit * limit)) / 2;
+            explained = explained || (s->fit.off[at] && fabs(more) < limit);
             if (s->fit.off[at])
                 continue;
-            struct tally *t = a < b ? &cross[a][b] : &cross[b][a];
             t->count += weight;
             t->sum += weight * rest;
         }
-    return true;
+    return explained;
 }
 
 /* ln odds of parting units (bits) from the others of a group of tier k, by the readings between
  * them: two links more, of this tier's lengths, or none. */
-static double screen_split(const struct nt_search *s, uint32_t k, uint32_t bits,
+static double screen_split(const struct nt_search *s, uint32_t k, uint32_t bits, bool explained,
                            struct tally cross[SPLIT_UNITS][SPLIT_UNITS])
 {
-    double count = 0, sum = 0, weight = s->fit.weight[k];
+    double count = 0, sum = 0, odds = 0, weight = s->fit.weight[k];
     for (uint32_t a = 0; a < SPLIT_UNITS; a++)
         for (uint32_t b = a + 1; b < SPLIT_UNITS; b++)
             if ((bits >> a ^ bits >> b) & 1) {
                 count += cross[a][b].count;
                 sum += cross[a][b].sum;
+                odds += cross[a][b].odds;
             }
-    if (count <= 0)
-        return 0;
+    if (explained || count <= 0)
+        return odds;
     double step = s->value.mean[1 + k], mean = sum / count, s2 = s->value.sd * s->value.sd;
     double one = s2 / (count * weight), more = one + 2 * s->work->best.links * s2;
     return mean * mean / (2 * one) - (mean - step) * (mean - step) / (2 * more) +
@@ -749,9 +752,9 @@ static bool split_group(struct nt_search *s, uint32_t k, size_t count, uint32_t 
                 w->link.group[w->link.units[w->members[m]]] != w->link.group[0];
         units = 2;
     }
-    bool screens = !w->small && sum_split(s, k, count, cross);
+    bool explained = !w->small && sum_split(s, k, count, cross);
     for (uint32_t bits = 1; bits < 1u << (units - 1); bits++) {
-        if (screens && screen_split(s, k, bits, cross) < -near - screened)
+        if (!w->small && screen_split(s, k, bits, explained, cross) < -near - screened)
             continue;
         nt_chain_copy(&w->chain, &s->best);
         for (size_t m = 0; m < count; m++)
