@@ -679,8 +679,8 @@ static uint32_t units_of(struct nt_search *s, uint32_t k, size_t count)
     return n;
 }
 
-/* Sums of the residuals between units of the marked group of tier k. Returns whether one is left out
- * that a link more would explain. */
+/* Sums of the residuals between units of the marked group of tier k. Returns whether one is left
+ * out that a link more would explain. */
 static bool sum_split(struct nt_search *s, uint32_t k, size_t count,
                       struct tally cross[SPLIT_UNITS][SPLIT_UNITS])
 {
