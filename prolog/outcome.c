@@ -19,7 +19,8 @@ static const char *const texts[] = {
                          "other programs that kill processes of this user",
     [NT_ADVICE_LEADER] = "check the log of the job's first host for this job",
     [NT_ADVICE_CONNECT] = "check munged and its key on both hosts, the clocks, the ports of "
-                          "nettopo.conf in the firewall, and PrologFlags=Alloc in slurm.conf",
+                          "nettopo.conf in the firewall, PrologFlags=Alloc in slurm.conf, and "
+                          "that the budget is not too short",
     [NT_ADVICE_NAMES] = "check that this host's resolver, or NodeAddr in slurm.conf, has an "
                         "address for the host name",
     [NT_ADVICE_PRIVILEGE] = "check that the job's user is known on this host, and the limits of "
