@@ -45,7 +45,11 @@ struct move {
 
 struct tally { /* of the readings between a unit and the hosts below a node */
     double count, sum, square;
-    double odds; /* of each pair alone, which is left out where that costs less */
+};
+
+struct crossing { /* of the readings between two units of a group */
+    double count, sum;
+    double odds; /* ln odds of a link more: the sum of those of each pair */
 };
 
 /* Values of the best chain. */
@@ -680,9 +684,10 @@ static uint32_t units_of(struct nt_search *s, uint32_t k, size_t count)
 }
 
 /* Sums of the residuals between units of the marked group of tier k. Returns whether one is left
- * out that a link more would explain. */
+ * out that a link more would explain. In the odds a pair is left out if that is more probable: from
+ * the tail's limit on (pairs.h). */
 static bool sum_split(struct nt_search *s, uint32_t k, size_t count,
-                      struct tally cross[SPLIT_UNITS][SPLIT_UNITS])
+                      struct crossing cross[SPLIT_UNITS][SPLIT_UNITS])
 {
     const struct search_work *w = s->work;
     const struct nt_pairs *p = s->pairs;
@@ -702,7 +707,7 @@ static bool sum_split(struct nt_search *s, uint32_t k, size_t count,
             double rest = (double)e->value - w->best.ways[i * NT_CHAIN_CLASSES + k] -
                           w->best.ways[j * NT_CHAIN_CLASSES + k];
             double one = s->fit.off[at] ? limit : rest / sd, more = (rest - step) / sd;
-            struct tally *t = a < b ? &cross[a][b] : &cross[b][a];
+            struct crossing *t = a < b ? &cross[a][b] : &cross[b][a];
             t->odds += (one * one - fmin(more * more, limit * limit)) / 2;
             explained = explained || (s->fit.off[at] && fabs(more) < limit);
             if (s->fit.off[at])
@@ -714,9 +719,10 @@ static bool sum_split(struct nt_search *s, uint32_t k, size_t count,
 }
 
 /* ln odds of parting units (bits) from the others of a group of tier k, by the readings between
- * them: two links more, of this tier's lengths, or none. */
+ * them: two links more, of this tier's lengths, or none. explained: sum_split's; then the mean of
+ * the readings may be that of outliers, and each pair counts by itself. */
 static double screen_split(const struct nt_search *s, uint32_t k, uint32_t bits, bool explained,
-                           struct tally cross[SPLIT_UNITS][SPLIT_UNITS])
+                           struct crossing cross[SPLIT_UNITS][SPLIT_UNITS])
 {
     double count = 0, sum = 0, odds = 0, weight = s->fit.weight[k];
     for (uint32_t a = 0; a < SPLIT_UNITS; a++)
@@ -737,7 +743,7 @@ static double screen_split(const struct nt_search *s, uint32_t k, uint32_t bits,
 static bool split_group(struct nt_search *s, uint32_t k, size_t count, uint32_t units)
 {
     struct search_work *w = s->work;
-    struct tally cross[SPLIT_UNITS][SPLIT_UNITS];
+    struct crossing cross[SPLIT_UNITS][SPLIT_UNITS];
     if (units > SPLIT_UNITS) { /* the two of the last merge, or those that outliers alone connect */
         subtract_tiers(s);
         sum_units(s, units, NULL);
