@@ -124,6 +124,22 @@ static inline void miss(const char *what, double got, const char *expected, doub
     _fail(file, line);
 }
 
+/* A condition of several parts. What is printed where it does not hold has its values. */
+#define assert_holds(condition, ...)                                                               \
+    ((condition) ? (void)0 : broken(__FILE__, __LINE__, #condition, __VA_ARGS__))
+
+static inline __attribute__((format(printf, 4, 5))) void
+broken(const char *file, int line, const char *condition, const char *values, ...)
+{
+    va_list of;
+    va_start(of, values);
+    print_error("%s:%d: %s: ", file, line, condition);
+    vprint_error(values, of);
+    print_error("\n");
+    va_end(of);
+    _fail(file, line);
+}
+
 static inline void call_failed(const char *file, int line)
 {
     print_error("%s:%d: %s\n", file, line, err.text);

@@ -240,7 +240,8 @@ TEST(test_fan_has_one_bottleneck)
                         (e ? got : sent)[v]++;
                     }
                 for (uint32_t v = 0; v < h->vertices; v++) {
-                    assert_true(sent[v] == 0 || got[v] == 0);
+                    assert_holds(sent[v] == 0 || got[v] == 0,
+                                 "vertex %u sends %u and gets %u flows", v, sent[v], got[v]);
                     if (v >= h->hosts && sent[v] > 0)
                         assert_int_equal(sent[v], nt_rooted_tree_count(h, v));
                     if (got[v] > 0 && v >= h->hosts)

@@ -237,12 +237,14 @@ TEST(a_budget_holds_and_more_of_it_never_knows_less)
                 double stop = nt_campaign_measuring_s(t.budget_s);
                 /* the very first round is begun without knowing what it costs */
                 assert_at_most(s.ended_s, stop + (s.rounds < 2 ? t.lap_s : 0));
-                assert_true(s.phases >= before || t.budget_s < 5);
+                assert_holds(s.phases >= before || t.budget_s < 5, "%zu phases, %zu with less time",
+                             s.phases, before);
                 assert_true((s.cut[0] == '\0') == (strstr(s.warned, "budget") == NULL));
                 char asked[32]; /* what the user gave, not what was left of it */
                 double asked_s = t.budget_s + ASKED_MORE_S;
                 snprintf(asked, sizeof asked, "budget of %.*f s", asked_s < 9.95, asked_s);
-                assert_true(s.cut[0] == '\0' || strstr(s.cut, asked) != NULL);
+                assert_holds(s.cut[0] == '\0' || strstr(s.cut, asked) != NULL, "%s, expected %s",
+                             s.cut, asked);
                 before = s.phases;
             }
         }
@@ -336,7 +338,7 @@ TEST(disturbed_latencies_are_repeated_for_a_part_of_the_time)
         struct seen s = run(t);
         show(&t, &s);
         assert_in_range(s.latencies, table[k].least, table[k].most);
-        assert_true(s.phases > 1 || table[k].level == NT_LEVEL_QUICK);
+        assert_holds(s.phases > 1 || table[k].level == NT_LEVEL_QUICK, "%zu phases", s.phases);
         assert_null(strstr(s.warned, "latency: measured less often"));
     }
 }
@@ -490,7 +492,8 @@ TEST(a_short_budget_is_used)
         struct trial t = {"tree:4x4", NT_LEVEL_FULL, budget_s, 0.03, 1, false, NULL, 0, 0, 0};
         struct seen s = run_on(t, made_network(t.topology), true);
         show(&t, &s);
-        assert_true(budget_s > 5 || strstr(s.cut, "too short") != NULL);
+        assert_holds(budget_s > 5 || strstr(s.cut, "too short") != NULL, "budget %g s: %s",
+                     budget_s, s.cut);
         assert_above(s.ended_s, 0.85 * nt_campaign_measuring_s(budget_s));
     }
 }

@@ -49,7 +49,8 @@ TEST(the_host_at_fault_is_lost_and_no_other)
                     bool ok = a != at_fault && b != at_fault;
                     failures += !ok;
                     nt_suspicion_note_pair(membership, a, b, ok, &lost);
-                    assert_true(lost == NT_NO_INDEX || lost == at_fault);
+                    assert_holds(lost == NT_NO_INDEX || lost == at_fault,
+                                 "%u is lost, %u has the fault", lost, at_fault);
                     if (lost != NT_NO_INDEX) {
                         planner->ops->lose(planner, lost);
                         assert_int_equal(

@@ -780,7 +780,8 @@ TEST(the_lossy_link_is_named)
         right += count == 1 && fault[0].part.kind == NT_FAULT_LINK_LOSSY &&
                  fault[0].part.a == m->link[at.link].a && fault[0].part.b == m->link[at.link].b;
         assert_at_most(count, 1);
-        assert_true(count == 0 || fault[0].found > 0.5);
+        assert_holds(count == 0 || fault[0].found > 0.5, "loss %g, expected above 0.5",
+                     fault[0].found);
     }
     assert_at_least(right, SEEDS - 2);
 }

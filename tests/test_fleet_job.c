@@ -79,7 +79,7 @@ TEST(a_job_is_what_its_map_and_record_say)
             assert_close(f->value, 0.5, 0.05);
             assert_true(!f->shared);
         } else
-            assert_true(f->host == 0 || f->host == 4);
+            assert_holds(f->host == 0 || f->host == 4, "host %u, expected 0 or 4", f->host);
         uplinks += f->tier > 0;
     }
     assert_int_equal(job->figures, 8 + uplinks);

@@ -24,7 +24,8 @@ TEST(test_line)
     rate_all(n, 10);
     assert_int_equal(nt_flows_share(n, f, COUNT(f), NULL), 0);
     for (size_t k = 0; k < COUNT(f); k++)
-        assert_true(f[k].rate_MBps == expected[k] || fabs(f[k].rate_MBps - expected[k]) < 1e-9);
+        assert_holds(f[k].rate_MBps == expected[k] || fabs(f[k].rate_MBps - expected[k]) < 1e-9,
+                     "%g, expected %g MB/s", f[k].rate_MBps, expected[k]);
 }
 
 /* Four hosts behind an uplink of two hosts' rate: half each; alone, all. */

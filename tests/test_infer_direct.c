@@ -127,7 +127,8 @@ TEST(test_dragonflies)
             assert_true(known_same_shape(truth, m));
         } else if (!known_same_shape(truth,
                                      m)) { /* right, but without its name: it has two lengths */
-            assert_true(m->family == NT_FAMILY_UNDETERMINED || m->shortcuts);
+            assert_holds(m->family == NT_FAMILY_UNDETERMINED || m->shortcuts, "%s",
+                         nt_family_name(m->family));
             assert_below(m->confidence, 0.05);
         }
     }
@@ -155,7 +156,7 @@ TEST(test_confidence)
         }
         print_message("noise %g: confidence %.3f, at most %.3f of another network\n", sds[k], right,
                       wrong);
-        assert_true(k > 0 || right > 0.95);
+        assert_holds(k > 0 || right > 0.95, "confidence %g, expected above 0.95", right);
         assert_below(right, before + 0.05);
         assert_below(wrong, 0.9);
         before = right;

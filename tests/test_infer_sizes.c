@@ -50,8 +50,10 @@ TEST(a_link_is_as_sure_as_the_sizes_are_of_it)
     assert_int_equal(model->switches, HOSTS / PER_LEAF + 1);
     for (size_t k = 0; k < model->links; k++) {
         double p = model->link[k].probability;
-        assert_true(is_inner(model, k) ? p > 0.75 && p < 0.85 : p > 0.999);
-        assert_true(!is_inner(model, k) || model->confidence <= p);
+        assert_holds(is_inner(model, k) ? p > 0.75 && p < 0.85 : p > 0.999,
+                     "probability %g, expected .75 to .85, of a host above .999", p);
+        assert_holds(!is_inner(model, k) || model->confidence <= p, "confidence %g, probability %g",
+                     model->confidence, p);
     }
     nt_model_destroy(model);
     model = merged(m, 1);
@@ -153,7 +155,8 @@ TEST(a_link_of_larger_sizes_is_added)
             const struct nt_link *l = &both->link[k];
             assert_at_least(l->probability, 0.5);
             assert_above(l->latency_us, 0);
-            assert_true(!is_inner(both, k) || both->confidence <= l->probability);
+            assert_holds(!is_inner(both, k) || both->confidence <= l->probability,
+                         "confidence %g, probability %g", both->confidence, l->probability);
         }
         nt_model_destroy(alone);
         nt_model_destroy(both);

@@ -25,7 +25,8 @@ static struct count run(struct nt_planner *planner, size_t hosts, const bool *ab
                 assert_below(h, hosts);
                 assert_true(!busy[h]);
                 assert_true((absent == NULL || !absent[h]));
-                assert_true(h != lost_host || count.rounds < lost_round);
+                assert_holds(h != lost_host || count.rounds < lost_round, "host %u in round %zu", h,
+                             count.rounds);
                 busy[h] = true;
             }
         count.rounds++;

@@ -169,10 +169,12 @@ TEST(noise_is_no_overhead)
         must(nt_loggp_fit(m, n, &fit, &err));
         for (size_t i = 0; i < fit.regimes; i++) {
             const struct nt_loggp *g = &fit.regime[i];
-            assert_true(isnan(g->L_us) || g->L_se_us <= g->L_us / 2);
-            assert_true(isnan(g->g_us) || g->g_se_us <= g->g_us / 2);
+            assert_holds(isnan(g->L_us) || g->L_se_us <= g->L_us / 2, "L %g +-%g us", g->L_us,
+                         g->L_se_us);
+            assert_holds(isnan(g->g_us) || g->g_se_us <= g->g_us / 2, "g %g +-%g us", g->g_us,
+                         g->g_se_us);
             double o = (g->o_send_us + g->o_recv_us) / 2;
-            assert_true(isnan(o) || g->o_se_us <= o / 2);
+            assert_holds(isnan(o) || g->o_se_us <= o / 2, "o %g +-%g us", o, g->o_se_us);
         }
         assert_near("time", nt_loggp_time_us(fit.regime, fit.regimes, 64), known_time(&k, 64), 5);
     }

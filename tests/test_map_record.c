@@ -277,7 +277,8 @@ TEST(what_congests_is_named_with_its_tier)
     struct nt_stress s = judge("a2a", 82000, 0.05, 50);
     assert_true(s.congested);
     assert_int_equal(s.tier, 1);
-    assert_true((s.from == 4 && s.to == 5) || (s.from == 5 && s.to == 4));
+    assert_holds((s.from == 4 && s.to == 5) || (s.from == 5 && s.to == 4),
+                 "%u to %u, expected 4 and 5", s.from, s.to);
     assert_int_equal(s.links, 2);
     assert_near(s.busy_us, 80000, 1e-6);
     assert_near(s.capacity_MBps, 50, 1e-6);

@@ -86,8 +86,10 @@ static void check_three(struct nt_named_matrix *t)
         for (size_t j = i + 1; j < 3; j++, pair++) {
             float there = nt_matrix_get(t->matrix, i, j), back = nt_matrix_get(t->matrix, j, i);
             assert_false(isnan(there) && isnan(back));
-            assert_true(isnan(there) || there == values[pair]);
-            assert_true(isnan(back) || back == values[pair]);
+            assert_holds(isnan(there) || there == values[pair], "%g, expected %g", there,
+                         values[pair]);
+            assert_holds(isnan(back) || back == values[pair], "%g, expected %g", back,
+                         values[pair]);
         }
     }
     nt_named_matrix_destroy(t);
@@ -429,7 +431,8 @@ TEST(rows_may_come_in_any_order)
         assert_int_equal(read_in_pieces(text, used, 999, NT_MATRIX_LATENCY_US, &t, &err), 0);
         for (size_t i = 0; i < N; i++)
             for (size_t j = 0; j < N; j++)
-                assert_true(i == j || nt_matrix_get(t->matrix, i, j) == (float)(i * 100 + j));
+                assert_holds(i == j || nt_matrix_get(t->matrix, i, j) == (float)(i * 100 + j),
+                             "%zu, %zu: %g", i, j, nt_matrix_get(t->matrix, i, j));
     }
 }
 

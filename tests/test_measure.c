@@ -60,7 +60,8 @@ TEST(test_shares)
             if (isnan(x))
                 continue;
             assert_true(x == y);
-            assert_true(x == 1 || (x >= 1.2 && x <= 4) || (x >= 0.25 && x <= 1 / 1.2));
+            assert_holds(x == 1 || (x >= 1.2 && x <= 4) || (x >= 0.25 && x <= 1 / 1.2), "factor %g",
+                         x);
             wrong += x != 1;
             high += x > 1;
             changed += x != 1 && z == 1;

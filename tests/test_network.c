@@ -250,7 +250,7 @@ TEST(test_truth_rates)
     for (size_t k = 0; k < t->links; k++) {
         double times = t->link[k].bandwidth_MBps / 12500;
         assert_true(times == t->link[k].bandwidth_back_MBps / 12500);
-        assert_true(times == 1 || times == 4 || times == 16);
+        assert_holds(times == 1 || times == 4 || times == 16, "%g cables", times);
         count[(size_t)times]++;
     }
     assert_int_equal(count[1], 128);

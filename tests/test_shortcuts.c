@@ -143,7 +143,8 @@ TEST(test_routers_stay_sure)
         SCOPED(model) *m = infer_some("dragonfly:9x8x4", 144, false, seed, host);
         assert_true(has_routers(m, host));
         assert_int_equal(m->switches, 144 / PER_ROUTER);
-        assert_true(m->family != NT_FAMILY_TREE && m->confidence >= 0.9);
+        assert_holds(m->family != NT_FAMILY_TREE && m->confidence >= 0.9, "%s, confidence %g",
+                     nt_family_name(m->family), m->confidence);
     }
 }
 

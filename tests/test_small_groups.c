@@ -160,7 +160,7 @@ TEST(triples_are_no_pairs)
             bool pair = j.stated.group[k].size == 2;
             any |= pair;
             sure += pair && j.stated.group[k].support >= 0.9;
-            assert_true(!pair || j.found->confidence < 0.5);
+            assert_holds(!pair || j.found->confidence < 0.5, "confidence %g", j.found->confidence);
         }
         with += any;
         job_fini(&j);

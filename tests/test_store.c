@@ -387,7 +387,7 @@ TEST(killed_at_200_points_nothing_is_lost_or_doubled)
         if (nt_store_open(g->file, false, &store, &err) != 0)
             fail_msg("after kill %d: %s", turn, err.text);
         uint64_t jobs = sums_of(store).jobs;
-        assert_true(jobs == JOBS || jobs % BATCH == 0);
+        assert_holds(jobs == JOBS || jobs % BATCH == 0, "%llu jobs", (unsigned long long)jobs);
         parts += jobs > 0 && jobs < JOBS;
         nt_store_close(store);
         if (turn % 4 != 3)

@@ -82,8 +82,12 @@ TEST(short_times_get_small_messages)
         for (double seconds = 0.05; seconds < 50; seconds *= 2) {
             struct asked a = ask(hosts, NULL, 25, seconds);
             double bytes = bytes_of(hosts, 25, seconds);
-            assert_true((double)a.rounds * a.window_s <= seconds || bytes == 1024);
-            assert_true(bytes == 65536 || 2.2 * (double)a.rounds * a.window_s > seconds);
+            assert_holds((double)a.rounds * a.window_s <= seconds || bytes == 1024,
+                         "%zu rounds of %g s in %g s, %g bytes", a.rounds, a.window_s, seconds,
+                         bytes);
+            assert_holds(bytes == 65536 || 2.2 * (double)a.rounds * a.window_s > seconds,
+                         "%zu rounds of %g s in %g s, %g bytes", a.rounds, a.window_s, seconds,
+                         bytes);
             nt_planner_destroy(a.planner);
         }
 }

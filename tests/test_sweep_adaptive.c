@@ -50,7 +50,8 @@ TEST(test_exact)
                 fail_msg("%s seed %u: %zu rounds, %zu to verify", table[k].topology, (unsigned)seed,
                          t.rounds, facts.tests);
             open += m->confidence == 0; /* it may always say that it does not know */
-            assert_true(m->confidence == 0 || (m->confidence > 0.9 && m->confidence <= 1));
+            assert_holds(m->confidence == 0 || (m->confidence > 0.9 && m->confidence <= 1),
+                         "confidence %g", m->confidence);
             assert_above(m->resolution_us, 0);
             assert_below(m->resolution_us, 0.3);
             if (order == NULL) { /* its record gives the same */

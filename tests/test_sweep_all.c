@@ -186,8 +186,10 @@ TEST(rounds_ahead_are_there)
                 planner->ops->lose(planner, h);
             }
             size_t ahead = planner->ops->ahead(planner), rounds = nt_sweep_all_rounds(n);
-            assert_true(lost > 0 ? lost < n / 2 || ahead == 0 : ahead == rounds);
-            assert_true(lost != 1 || n < 4 || ahead > 0);
+            assert_holds(lost > 0 ? lost < n / 2 || ahead == 0 : ahead == rounds,
+                         "%u of %zu hosts lost, %zu of %zu rounds ahead", lost, n, ahead, rounds);
+            assert_holds(lost != 1 || n < 4 || ahead > 0, "%u of %zu hosts lost, %zu rounds ahead",
+                         lost, n, ahead);
             take_ahead(planner, ahead);
             assert_int_equal(planner->ops->tell(planner, NULL, 0, NULL), 0);
             if (ahead > 0)

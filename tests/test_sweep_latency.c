@@ -143,7 +143,7 @@ static void assert_covered(const struct sweep *s, unsigned times)
                 continue;
             }
             assert_in_range(met, times, most);
-            assert_true(seen == 0 || met == seen);
+            assert_holds(seen == 0 || met == seen, "%u of %u", met, seen);
             seen = met;
         }
 }
@@ -315,7 +315,7 @@ TEST(never_sure_of_a_wrong_network)
             table[k].topology, (int)table[k].oddity, table[k].sd, sum.sound, seeds, sum.exact,
             sum.wrong, sum.wrong_all, (double)sum.rounds / (double)seeds);
         assert_at_least(sum.sound, table[k].sound * (double)seeds);
-        assert_true(table[k].sound >= 0 || sum.sound == 0);
+        assert_holds(table[k].sound >= 0 || sum.sound == 0, "%u", sum.sound);
         wrong += sum.wrong;
         wrong_all += sum.wrong_all;
     }
@@ -338,7 +338,8 @@ TEST(few_meet_all_and_many_some)
         bool many = hosts >= NT_SWEEP_ADAPTIVE_FROM;
         assert_covered(&s, many ? 0 : 3);
         assert_int_equal(nt_sweep_latency_verified(s.planner) != NULL, many);
-        assert_true(many ? s.rounds < 2 * hosts : s.rounds == s.all_rounds);
+        assert_holds(many ? s.rounds < 2 * hosts : s.rounds == s.all_rounds,
+                     "%zu rounds of %zu hosts, all pairs: %zu", s.rounds, hosts, s.all_rounds);
         end(&s);
     }
 }
@@ -423,7 +424,8 @@ TEST(too_many_hosts_never_meet_all)
         assert_int_equal(nt_sweep_latency_verified(s.planner) != NULL, table[k].sound);
         assert_int_equal(nt_sweep_latency_is_determined(s.planner), table[k].sound);
         assert_true((why != NULL) == (table[k].why != NULL));
-        assert_true(why == NULL || strstr(why, table[k].why) != NULL);
+        assert_holds(why == NULL || strstr(why, table[k].why) != NULL, "%s, expected %s", why,
+                     table[k].why);
         assert_int_equal(s.planner->ops->next(s.planner, &o, NULL), 0);
         end(&s);
     }
@@ -442,7 +444,7 @@ TEST(the_reason_is_that_measurements_contradict_the_tiers)
         while (s.planner->ops->next(s.planner, &o, NULL) > 0)
             answer_round(&s, &o);
         const char *why = nt_sweep_latency_all_pairs_reason(s.planner);
-        assert_true(why == NULL || strstr(why, "the network is") == NULL);
+        assert_holds(why == NULL || strstr(why, "the network is") == NULL, "%s", why);
         contradicted +=
             why != NULL && strcmp(why, "some measurements contradict the tiers found "
                                        "from others, so all pairs were to be measured") == 0;

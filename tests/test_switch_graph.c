@@ -133,7 +133,8 @@ TEST(a_line_of_switches_is_a_tree)
         SCOPED(model) *m = known_inferred(x, 1);
         assert_int_equal(m->family, NT_FAMILY_TREE);
         found += known_same_shape(truth, m);
-        assert_true(known_same_shape(truth, m) || m->confidence < 0.9);
+        assert_holds(known_same_shape(truth, m) || m->confidence < 0.9, "%s, confidence %g",
+                     nt_family_name(m->family), m->confidence);
     }
     assert_at_least(found, SEEDS - 1);
 }
@@ -175,7 +176,8 @@ TEST(trees_stay_trees)
                 : known_balanced(2, (const size_t[]){4, 2 + seed % 5}, (const double[]){0.6, 0.25});
         SCOPED(matrix) *x = known_measure(truth, &(struct known_noise){.sd = 0.01}, &rng);
         SCOPED(model) *m = known_inferred(x, 1);
-        assert_true(m->family == NT_FAMILY_TREE || m->family == NT_FAMILY_STAR);
+        assert_holds(m->family == NT_FAMILY_TREE || m->family == NT_FAMILY_STAR, "%s",
+                     nt_family_name(m->family));
         nt_model_destroy(truth);
     }
 }
@@ -263,7 +265,8 @@ TEST(cycles_over_a_switch_without_hosts_are_found)
         SCOPED(model) *m = known_inferred(x, 1);
         bool same = truth_same_latencies(&net, m);
         found += same;
-        assert_true(same || m->confidence < 0.9);
+        assert_holds(same || m->confidence < 0.9, "confidence %g of another network",
+                     m->confidence);
         truth_net_fini(&net);
     }
     print_message("%zu of %d found\n", found, 4 * SEEDS);
@@ -309,7 +312,8 @@ TEST(readings_far_off_do_no_harm)
             }
         must(nt_infer_latency(d, NULL, 1, &m, &err));
         for (size_t k = 0; k < m->links; k++)
-            assert_true(!(m->link[k].latency_se_us > 100));
+            assert_holds(!(m->link[k].latency_se_us > 100), "error %g us",
+                         m->link[k].latency_se_us);
     }
 }
 

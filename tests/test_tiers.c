@@ -312,7 +312,9 @@ TEST(pairs_that_tell_rivals_apart_are_named)
             assert_below(p->a, 24);
             assert_below(p->b, 24);
             assert_above(p->gain, 0);
-            assert_true(n == 0 || p->gain <= t->deciding_pair[n - 1].gain);
+            assert_holds(n == 0 || p->gain <= t->deciding_pair[n - 1].gain,
+                         "pair %zu gains %g, the one before %g", n, p->gain,
+                         n > 0 ? t->deciding_pair[n - 1].gain : 0);
             is_named |= is;
         }
         asked += t->deciding > 0;
