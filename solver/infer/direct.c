@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "direct.h"
 
-#include <lapacke.h>
+#include <lapack.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -972,9 +972,11 @@ static int find_errors(const struct nt_work *w, const struct nt_matrix *p, doubl
         }
     for (size_t s = 0; s < m->switches; s++) /* not an unknown without hosts */
         e.matrix[s * (m->switches + 2)] += e.hosts[s] == 0 ? 1 : 0;
-    lapack_int size = (lapack_int)(m->switches + 1);
-    if (LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'U', size, e.matrix, size) == 0 &&
-        LAPACKE_dpotri_work(LAPACK_COL_MAJOR, 'U', size, e.matrix, size) == 0)
+    lapack_int size = (lapack_int)(m->switches + 1), info;
+    LAPACK_dpotrf("U", &size, e.matrix, &size, &info);
+    if (info == 0)
+        LAPACK_dpotri("U", &size, e.matrix, &size, &info);
+    if (info == 0)
         set_errors(&e, w, sd, used, m);
     return 0;
 }

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <lapacke.h>
+#include <lapack.h>
 
 #include "graph.h"
 #include "infer_steps.h"
@@ -377,9 +377,11 @@ static int solve_matrix(struct sites *s, size_t n, struct nt_err *err)
         most = fmax(most, s->matrix[k * n + k]);
     for (size_t k = 0; k < n; k++)
         s->matrix[k * n + k] += most * 1e-10 + 1e-300;
-    lapack_int size = (lapack_int)n; /* our rows are its columns: the lower half is its upper one */
-    if (n > 0 &&
-        LAPACKE_dposv_work(LAPACK_COL_MAJOR, 'U', size, 1, s->matrix, size, s->right, size) != 0)
+    /* our rows are its columns: the lower half is its upper one */
+    lapack_int size = (lapack_int)n, one = 1, info = 0;
+    if (n > 0)
+        LAPACK_dposv("U", &size, &one, s->matrix, &size, s->right, &size, &info);
+    if (info != 0)
         return nt_err_set(err, NT_ERR_INPUT, "a matrix of %zu is not positive definite", n);
     return 0;
 }
@@ -430,8 +432,10 @@ static double error_of(double unit, double variance, double least)
  * product as a whole would take half of the time. */
 static int set_variances(struct sites *s, size_t n, struct nt_err *err)
 {
-    lapack_int size = (lapack_int)n;
-    if (n > 0 && LAPACKE_dtrtri_work(LAPACK_COL_MAJOR, 'U', 'N', size, s->matrix, size) != 0)
+    lapack_int size = (lapack_int)n, info = 0;
+    if (n > 0)
+        LAPACK_dtrtri("U", "N", &size, s->matrix, &size, &info);
+    if (info != 0)
         return nt_err_set(err, NT_ERR_INPUT, "a factor of %zu is singular", n);
     memset(s->right, 0, n * sizeof *s->right);
     for (size_t k = 0; k < n; k++)
