@@ -82,13 +82,17 @@ END
 }
 
 @test "the job's own files launch: apply, several tasks a host, and its rank file" {
-    job --nettopo=quick,budget=20,apply,pattern=ring -N8 --ntasks-per-node=2 <<'END'
+    # on a busy machine groups may be too uncertain for another order than the scheduler's
+    for _ in 1 2 3; do
+        job --nettopo=quick,budget=20,apply,pattern=ring -N8 --ntasks-per-node=2 <<'END'
 #!/bin/bash
 srun --quiet sh -c 'echo "ran $SLURM_PROCID $SLURMD_NODENAME"'
 echo "gain $NETTOPO_GAIN"
 awk '{print "hint " NR - 1, $1}' "$NETTOPO_HOSTFILE"
 mpirun --rankfile "$NETTOPO_RANKFILE" sh -c 'echo "mpi $OMPI_COMM_WORLD_RANK $(hostname)"'
 END
+        grep -qx 'gain 1' "$GROUND_HOME/$JOB.out" || break
+    done
     hint=$(sed -n 's/^hint //p' "$GROUND_HOME/$JOB.out" | sort -n)
     assert_equal "tasks" "$(wc -l <<<"$hint")" 16
     assert_equal "srun" "$(ran)" "$hint"
