@@ -229,7 +229,7 @@ static void relay_spawn(struct relay *r)
 
 static void relay_reap(struct relay *r)
 {
-    double until = relay_now() + 10; /* a sanitizer looks at what is left */
+    double until = relay_now() + 60; /* a sanitizer looks at what is left; longer is a hang */
     for (unsigned h = 0; h < r->plan->hosts; h++)
         relay_drop(r, h);
     if (r->plan->signal != 0 && r->pid[r->plan->victim] > 0)
@@ -244,6 +244,8 @@ static void relay_reap(struct relay *r)
             kill(r->pid[h], SIGKILL);
             waitpid(r->pid[h], &status, 0);
         }
+        if (status != 0)
+            print_message("probe %u: wait status %#x\n", h, (unsigned)status);
         r->out->fallen += status != 0 && !(h == r->plan->victim && h > 0);
     }
 }
