@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <lapack.h>
+#include <lapacke.h>
 
 #include "graph.h"
 #include "infer_steps.h"
