@@ -58,13 +58,16 @@ near_neighbours() { # of the ring of ranks, how many next ones are on the same l
 @test "a dense and a sparse matrix out of a folder of mode 0700 make the same hint" {
     assert_equal "mode" "$(stat -c %a "$PRIVATE")" 700
     for file in dense.csv ./sparse.txt; do
-        measured "$file" -N8 --ntasks-per-node=2
+        # on a busy machine, groups may be too uncertain to change the order of the scheduler
+        for _ in 1 2 3; do
+            measured "$file" -N8 --ntasks-per-node=2
+            [ "$(variable NETTOPO_GAIN)" = 1 ] || break
+        done
         assert_equal "warnings" "$(of_the_pattern)" ""
         assert_equal "pattern" "$(jq -r .placement.pattern "$MAP")" \
             "matrix:$PRIVATE/${file#"$PRIVATE/"}"
         assert_equal "ranks" "$(wc -l <"$GROUND_HOME/$JOB.hosts")" 16
-        # on a busy machine groups may be too uncertain for another order than the scheduler's
-        if full || { knows_network >/dev/null && [ "$(variable NETTOPO_GAIN)" != 1 ]; }; then
+        if full || knows_network >/dev/null; then
             assert_equal "neighbours on one leaf" "$(near_neighbours)" 14
             assert_between "gain" "$(variable NETTOPO_GAIN)" 1.1 100
         fi
