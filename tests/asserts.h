@@ -124,7 +124,7 @@ static inline void miss(const char *what, double got, const char *expected, doub
     _fail(file, line);
 }
 
-/* A condition of several parts. What is printed where it does not hold has its values. */
+/* A condition of several parts. If it is false, its values are printed: a format and arguments. */
 #define assert_holds(condition, ...)                                                               \
     ((condition) ? (void)0 : broken(__FILE__, __LINE__, #condition, __VA_ARGS__))
 

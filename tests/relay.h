@@ -229,7 +229,7 @@ static void relay_spawn(struct relay *r)
 
 static void relay_reap(struct relay *r)
 {
-    double until = relay_now() + 60; /* a sanitizer looks at what is left; longer is a hang */
+    double until = relay_now() + 60; /* sanitizers check for leaks; a longer time is a hang */
     for (unsigned h = 0; h < r->plan->hosts; h++)
         relay_drop(r, h);
     if (r->plan->signal != 0 && r->pid[r->plan->victim] > 0)

@@ -49,7 +49,7 @@ struct tally { /* of the readings between a unit and the hosts below a node */
 
 struct crossing { /* of the readings between two units of a group */
     double count, sum;
-    double odds; /* ln odds of a link more: the sum of those of each pair */
+    double odds; /* ln odds of one more link, summed over the pairs */
 };
 
 /* Values of the best chain. */
@@ -683,9 +683,9 @@ static uint32_t units_of(struct nt_search *s, uint32_t k, size_t count)
     return n;
 }
 
-/* Sums of the residuals between units of the marked group of tier k. Returns whether one is left
- * out that a link more would explain. In the odds a pair is left out if that is more probable: from
- * the tail's limit on (pairs.h). */
+/* Sums the residuals between units of the marked group of tier k. Returns whether one more link
+ * would explain a pair that is left out. In the odds, a pair beyond the tail's limit (pairs.h)
+ * counts as left out, since that is more probable. */
 static bool sum_split(struct nt_search *s, uint32_t k, size_t count,
                       struct crossing cross[SPLIT_UNITS][SPLIT_UNITS])
 {
@@ -719,8 +719,8 @@ static bool sum_split(struct nt_search *s, uint32_t k, size_t count,
 }
 
 /* ln odds of parting units (bits) from the others of a group of tier k, by the readings between
- * them: two links more, of this tier's lengths, or none. explained: sum_split's; then the mean of
- * the readings may be that of outliers, and each pair counts by itself. */
+ * them: two links more, of this tier's lengths, or none. explained: the result of
+ * sum_split. If true, outliers may determine the mean, so that each pair counts by itself. */
 static double screen_split(const struct nt_search *s, uint32_t k, uint32_t bits, bool explained,
                            struct crossing cross[SPLIT_UNITS][SPLIT_UNITS])
 {

@@ -82,7 +82,7 @@ END
 }
 
 @test "the job's own files launch: apply, several tasks a host, and its rank file" {
-    # on a busy machine groups may be too uncertain for another order than the scheduler's
+    # on a busy machine, groups may be too uncertain to change the order of the scheduler
     for _ in 1 2 3; do
         job --nettopo=quick,budget=20,apply,pattern=ring -N8 --ntasks-per-node=2 <<'END'
 #!/bin/bash

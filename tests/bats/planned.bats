@@ -88,8 +88,8 @@ END
     assert_equal "pairs" "$(sed -n '/^phase plan/,$p' "$GROUND_HOME/loaded" | grep '^bandwidth' | cut -d' ' -f2,3 | sort -u | xargs)" \
         "0 3 1 4 2 5 6 7"
     assert_equal "ends" "$(grep -h '^end' "$GROUND_HOME/alone" "$GROUND_HOME/loaded" | cut -d' ' -f1,2 | sort -u)" "end ok"
-    figure assert_equal "blocked" "$blocked" '["n1-n4"]' # the two measurements are not made in turns
-    # the first one with half of the rate between n1 and n4
+    figure assert_equal "blocked" "$blocked" '["n1-n4"]' # the two measurements do not take turns
+    # the first measurement, with half of the rate between n1 and n4
     awk '/^phase / {plan = $2 == "plan"} plan && /^bandwidth 0 3 / {$5 *= 2} {print}' "$GROUND_HOME/alone" >"$BATS_TEST_TMPDIR/half"
     run nettopo compare --bandwidth --json "$GROUND_HOME/alone" "$BATS_TEST_TMPDIR/half"
     assert_equal "half of the rate" "$(jq -c '[.differences[] | .a + "-" + .b]' <<<"$output")" '["n1-n4"]'
