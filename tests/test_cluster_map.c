@@ -400,6 +400,39 @@ TEST(test_slow_link)
     nt_evidence_fini(&e);
 }
 
+/* Returns whether a host is left out if two users read one pair longer by these factors. */
+static bool leaves_out(double first, double second)
+{
+    SCOPED(network) *n = made_machine("tree:4x8");
+    SCOPED(cluster_map) *c;
+    struct nt_switch_naming naming = {0};
+    struct nt_evidence e;
+    must(nt_evidence_init(&e, n->hosts, &err));
+    for (uint32_t j = 0; j < 9; j++) {
+        uint32_t job;
+        must(nt_evidence_add_job(&e, PLANTED_START_S + j, 100 + j, j % 3, &job, &err));
+        for (uint32_t b = 1; b < n->hosts; b++)
+            for (uint32_t a = 0; a < b; a++) {
+                bool one = a == 1 && b == 20;
+                double longer = !one || j > 1 ? 1 : j == 0 ? first : second;
+                double us = longer * nt_network_latency(n, a, b) *
+                            (1 + 0.01 * sin(37.0 * j + 11.0 * a + 5.0 * b));
+                if (!one || j < 2)
+                    assert_int_equal(evidence_note(&e, job, a, b, us, &err), 0);
+            }
+    }
+    must(nt_cluster_map_create(&e, &naming, NULL, &c, &err));
+    nt_evidence_fini(&e);
+    return c->part[1].contradicted || c->part[20].contradicted;
+}
+
+/* Readings of two users that agree with each other contradict the network; two outliers do not. */
+TEST(test_outliers_of_two_users)
+{
+    assert_true(leaves_out(1.5, 1.52));
+    assert_false(leaves_out(1.5, 2.4));
+}
+
 /* A job's readings of host[first..8), which may name one twice; those of host 0 take longer. */
 static void note_eight(struct nt_evidence *e, const struct nt_network *n, uint32_t j,
                        const uint32_t host[8], uint32_t first, double longer_us)

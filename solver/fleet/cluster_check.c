@@ -50,6 +50,7 @@ static bool has_two_besides(const struct witnesses *w, uint32_t user)
 struct contradiction {
     uint32_t a, b;
     struct witnesses off;
+    bool agreed; /* readings of two of these users agree with each other */
 };
 
 /* The users whose readings of pairs of these two clusters agree, and those whose deviate. */
@@ -287,6 +288,32 @@ static int add(struct check *c, struct contradiction one, struct nt_arena *memor
     return 0;
 }
 
+static int compare_values(const void *p, const void *q)
+{
+    const struct nt_user_value *x = p, *y = q;
+    return NT_ORDER(x->value, y->value, 0);
+}
+
+/* Finds the users whose readings deviate in the direction of the median. Outliers deviate, too, but
+ * readings of two users agree only by chance if both are outliers. */
+static void find_deviating(struct check *c, size_t n, double ln, double median,
+                           struct contradiction *one)
+{
+    size_t off = 0;
+    for (size_t k = 0; k < n; k++) {
+        double own = (double)c->value[k].value - ln;
+        bool known = c->value[k].user != NT_NO_USER;
+        if (known && own * median > 0 && fabs(own) > fabs(median) / 2)
+            c->value[off++] = c->value[k];
+    }
+    qsort(c->value, off, sizeof *c->value, compare_values);
+    for (size_t k = 0; k < off; k++) {
+        see(&one->off, c->value[k].user);
+        one->agreed |= k > 0 && c->value[k].user != c->value[k - 1].user &&
+                       (double)(c->value[k].value - c->value[k - 1].value) <= error_of(c, 1);
+    }
+}
+
 /* Checks the readings of one pair: which users confirm the vertex at which its path turns, and
  * which contradict it. */
 static int check_pair(struct check *c, size_t from, size_t to, struct nt_arena *memory,
@@ -320,10 +347,11 @@ static int check_pair(struct check *c, size_t from, size_t to, struct nt_arena *
             for (int end = 0; end < 2; end++)
                 see(&c->confirming[below[end]], user);
         }
-        if (contradicts && own * median > 0 && fabs(own) > fabs(median) / 2)
-            see(&off.off, user);
     }
-    return contradicts ? add(c, off, memory, err) : 0;
+    if (!contradicts)
+        return 0;
+    find_deviating(c, n, ln, median, &off);
+    return add(c, off, memory, err);
 }
 
 /* ---- what one user alone contradicts ---- */
@@ -373,7 +401,7 @@ static bool counts(const struct check *c, const struct contradiction *x)
 {
     uint32_t user = x->off.count > 0 ? x->off.user[0] : NT_NO_USER;
     const struct block *block = block_of(c, x->a, x->b);
-    if (x->off.count >= USERS)
+    if (x->agreed)
         return true;
     if (c->m->hosts > FEW)
         return block->off.count >= USERS && block->agree.count < USERS;
