@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "asserts.h"
+#include "rng.h"
 #include "sweep.h"
 
 enum { N = 41 };
@@ -157,6 +158,47 @@ TEST(pairs_that_take_long_come_together)
     for (size_t pass = 1; pass < 3; pass++) {
         assert_int_equal(near_rounds[pass], 3);
         assert_int_equal(far_rounds[pass], 12);
+    }
+}
+
+/* The share of the pairs of a round that were together in one round of an earlier pass. */
+static double share_again(size_t when[3][16][16], size_t pass, const struct nt_order *order)
+{
+    size_t common[2][45] = {{0}}, most = 0;
+    for (size_t k = 0; k < order->pairs; k++)
+        for (size_t p = 0; p < pass; p++) {
+            size_t n = ++common[p][when[p][order->pair[k][0]][order->pair[k][1]]];
+            most = n > most ? n : most;
+        }
+    return (double)most / (double)order->pairs;
+}
+
+/* A round of near pairs has at most three quarters of them from one round of an earlier pass: with
+ * all of them, a disturbance of both rounds would look like switches below these pairs. */
+TEST(near_pairs_do_not_come_together_again)
+{
+    for (uint64_t seed = 1; seed <= 8; seed++) {
+        SCOPED(planner) *planner = NULL;
+        struct nt_order order;
+        struct nt_result answer[8];
+        struct nt_rng rng;
+        size_t round = 0, when[3][16][16] = {{{0}}};
+        const struct nt_sweep_setup setup = {16, NULL, 3, 1, 1, 0};
+        nt_rng_init(&rng, seed);
+        must(nt_sweep_all_create(&setup, &planner, &err));
+        for (; planner->ops->next(planner, &order, &err) == 1; round++) {
+            size_t near = 0;
+            for (size_t k = 0; k < order.pairs; k++) {
+                uint32_t a = order.pair[k][0], b = order.pair[k][1];
+                double us = (are_near(a, b) ? 1 : 2) * (1 + 0.01 * nt_rng_normal(&rng));
+                when[round / 15][a][b] = round;
+                near += are_near(a, b);
+                answer[k] = (struct nt_result){.a = a, .b = b, .ok = true, .value_us = us};
+            }
+            if (near == order.pairs)
+                assert_at_most(share_again(when, round / 15, &order), 0.75);
+            must(planner->ops->tell(planner, answer, order.pairs, &err));
+        }
     }
 }
 
