@@ -92,7 +92,8 @@ static inline size_t nt_sweep_all_rounds(size_t hosts)
 }
 
 /* Plans all pairs once per pass, in rounds of disjoint pairs (a 1-factorisation). Each pass has a
- * different order: from the second on, slow pairs share rounds. The caller frees *out. */
+ * different order: from the second on, slow pairs share rounds, and rounds repeat few pairs of
+ * earlier ones. The caller frees *out. */
 int nt_sweep_all_create(const struct nt_sweep_setup *setup, struct nt_planner **out,
                         struct nt_err *err);
 

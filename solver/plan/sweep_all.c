@@ -132,15 +132,16 @@ static void shuffle_pass(struct sweep_all *s, uint64_t seed, bool seats)
 static size_t count_again(struct sweep_all *s)
 {
     size_t again = 0;
-    for (unsigned p = 0; p < s->pass; p++)
+    for (unsigned p = 0; p < s->pass; p++) {
+        const uint32_t *when = &s->when[p * s->all * s->all];
         for (uint32_t r = 0; r < s->rounds; r++) {
-            const uint32_t *when = &s->when[p * s->all * s->all];
             memset(s->often, 0, s->rounds * sizeof *s->often);
             for (size_t k = fill_round(s, r); k-- > 0;) {
                 uint32_t before = when[s->pair[k][0] * s->all + s->pair[k][1]];
                 again += before > 0 ? s->often[before - 1]++ : 0;
             }
         }
+    }
     return again;
 }
 
