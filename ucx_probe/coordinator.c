@@ -559,9 +559,8 @@ static const char advise_budget[] =
     "give it more time: budget=SECONDS, within budget_max of nettopo.conf";
 static const char advise_named_hosts[] = "look at this job in the log of the hosts that are named";
 static const char advise_check[] =
-    "run nettopo-prolog --check on the hosts (munged and its key, and with --host HOST the ports "
-    "of "
-    "nettopo.conf in firewalls), and check that the budget is not too short";
+    "run nettopo-prolog --check on the hosts (munged and its key, and with --host HOST the "
+    "ports of nettopo.conf in firewalls), and check that the budget is not too short";
 static const char advise_first_host[] = "look at this job in the log of its first host";
 
 struct ending {
