@@ -250,8 +250,6 @@ static void relay_reap(struct relay *r)
             kill(r->pid[h], SIGKILL);
             waitpid(r->pid[h], &status, 0);
         }
-        if (status != 0)
-            print_message("probe %u: wait status %#x\n", h, (unsigned)status);
         if (status != 0 && !(h == r->plan->victim && h > 0)) {
             r->out->fallen++;
             r->out->status = status;

@@ -172,6 +172,13 @@ static void show(const char *what, const struct relay_outcome *out)
     print_message("%s: %s (%.2f s, %u gathers)\n", what, out->done, out->seconds, out->gathers);
 }
 
+static void assert_none_failed(const struct relay_outcome *out)
+{
+    if (out->fallen != 0)
+        fail_msg("%u probes failed, the last with wait status %#x; done: %s, after %g s",
+                 out->fallen, (unsigned)out->status, out->done, out->seconds);
+}
+
 TEST(all_pairs_are_measured)
 {
     slower = 8;
@@ -182,7 +189,7 @@ TEST(all_pairs_are_measured)
         relay_run(&plan, &out);
         show("sweep", &out);
         assert_string_equal(out.done, "ok");
-        assert_int_equal(out.fallen, 0);
+        assert_none_failed(&out);
         SCOPED(samples) *s = read_samples(&out);
         assert_int_equal(s->hosts, n);
         assert_int_equal(s->status, NT_STATUS_OK);
@@ -214,7 +221,7 @@ static void check_loss(const char *what, struct relay_plan plan)
     }
     assert_memory_equal(out.done, "partial ", 8);
     assert_non_null(strstr(out.done, "n3"));
-    assert_int_equal(out.fallen, 0);
+    assert_none_failed(&out);
     assert_below(out.seconds, plan.deadline_ms * 1e-3);
     SCOPED(samples) *s = read_samples(&out);
     assert_int_equal(s->hosts, 5);
@@ -336,9 +343,7 @@ TEST(flows_that_block_each_other_lose_no_host)
         relay_run(&plan, &out);
         slower = 1;
         show("stuck flows", &out);
-        if (out.fallen != 0)
-            fail_msg("%u of %u probes failed, the last with wait status %#x; done: %s, after %g s",
-                     out.fallen, n, (unsigned)out.status, out.done, out.seconds);
+        assert_none_failed(&out);
         SCOPED(samples) *s = read_samples(&out);
         check_phases(s);
         size_t failed = 0;
@@ -449,7 +454,7 @@ TEST(a_death_in_any_phase_costs_only_itself)
         slower = 1;
         show(plan.signal == SIGKILL ? "killed" : "frozen", &out);
         assert_memory_equal(out.done, "partial ", 8);
-        assert_int_equal(out.fallen, 0);
+        assert_none_failed(&out);
         assert_below(out.seconds, 3);
         SCOPED(samples) *s = read_samples(&out);
         assert_int_equal(pairs_without(s, 2), 6);
