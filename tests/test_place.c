@@ -260,29 +260,54 @@ TEST(what_does_not_fit_is_said)
     free(room);
 }
 
-/* A 4 x 4 torus without switches, ranks in a scrambled order of hosts. */
+/* A torus without switches, of side x side hosts in a scrambled order. */
+static struct nt_model *dealt_torus(uint32_t side)
+{
+    struct nt_model *m;
+    struct nt_rng rng;
+    uint32_t hosts = side * side, deal[64];
+    nt_rng_init(&rng, 3);
+    for (uint32_t k = 0; k < hosts; k++)
+        deal[k] = k;
+    nt_rng_shuffle(&rng, deal, hosts);
+    must(nt_model_create(hosts, 0, 2 * (size_t)hosts, &m, &err));
+    for (uint32_t k = 0; k < hosts; k++) {
+        uint32_t x = k % side, y = k / side;
+        struct nt_link *l = &m->link[2 * (size_t)k];
+        l[0].a = l[1].a = deal[k];
+        l[0].b = deal[y * side + (x + 1) % side];
+        l[1].b = deal[(y + 1) % side * side + x];
+        l[0].latency_us = l[1].latency_us = 1;
+    }
+    return m;
+}
+
 TEST(a_stencil_on_a_torus_gets_nearer)
 {
-    SCOPED(model) *m;
-    uint32_t deal[16];
-    struct nt_rng rng;
-    nt_rng_init(&rng, 3);
-    for (uint32_t k = 0; k < 16; k++)
-        deal[k] = k;
-    nt_rng_shuffle(&rng, deal, 16);
-    must(nt_model_create(16, 0, 32, &m, &err));
-    for (uint32_t k = 0; k < 16; k++) {
-        uint32_t x = k % 4, y = k / 4;
-        m->link[2 * k].a = m->link[2 * k + 1].a = deal[k];
-        m->link[2 * k].b = deal[y * 4 + (x + 1) % 4];
-        m->link[2 * k + 1].b = deal[(y + 1) % 4 * 4 + x];
-        m->link[2 * k].latency_us = m->link[2 * k + 1].latency_us = 1;
-    }
+    SCOPED(model) *m = dealt_torus(4);
     uint32_t *room = capacities(16, 1);
     SCOPED(hint) *h = hint_of(m, "stencil:4x4:periodic", room, 16);
     respects_capacities(h, room, 16);
     never_worse(h);
     assert_above(h->gain, 1.2);
+    free(room);
+}
+
+/* A torus that is shifted onto itself puts rank 0 on any host without a loss. */
+TEST(rank_0_on_the_first_host_costs_nothing_on_a_torus)
+{
+    SCOPED(model) *m = dealt_torus(8);
+    uint32_t *room = capacities(64, 1);
+    struct nt_map map = map_of(m);
+    SCOPED(hint) *h;
+    must(nt_hint_create(
+        &map,
+        &(struct nt_hint_request){.pattern = "stencil:8x8:periodic", .tasks = 64, .capacity = room},
+        &h, &err));
+    respects_capacities(h, room, 64);
+    assert_int_equal(h->rank_host[0], 0);
+    assert_close(h->first_percent, 0, 0);
+    assert_above(h->gain, 2);
     free(room);
 }
 

@@ -2,6 +2,7 @@
 #include "hint.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cost.h"
@@ -10,6 +11,7 @@
 #include "hierarchy.h"
 #include "memory.h"
 #include "scotch_split.h"
+#include "stats.h"
 
 /* ---- the hint as a result
  * ----------------------------------------------------------------------*/
@@ -636,62 +638,89 @@ static int put_nearest(const struct search *s, const uint32_t *from, struct nt_e
 enum { MOVE_HOSTS = 64, MOVE_WORK = 1000000 };
 
 struct move {
-    const struct nt_distance *distance;
     const uint32_t *capacity;
-    uint32_t host[MOVE_HOSTS], image[MOVE_HOSTS]; /* hosts with tasks; their images */
+    uint32_t host[MOVE_HOSTS]; /* with tasks */
+    size_t kind[MOVE_HOSTS];   /* the first host with the same room and row, in any order */
+    size_t image[MOVE_HOSTS];  /* the host whose place each takes */
     size_t hosts, work;
+    double us[MOVE_HOSTS][MOVE_HOSTS], sorted[MOVE_HOSTS][MOVE_HOSTS]; /* latencies; each row's */
 };
 
-static bool may_go(struct move *m, size_t k, uint32_t to)
+static bool same_latency(double was, double is)
 {
-    if (m->capacity[m->host[k]] != m->capacity[to])
-        return false;
-    for (size_t j = 0; j < k; j++, m->work++) {
-        double was = nt_distance_latency(m->distance, m->host[j], m->host[k]);
-        double is = nt_distance_latency(m->distance, m->image[j], to);
-        if (m->image[j] == to || !(fabs(is - was) <= 1e-6 * fabs(was)))
-            return false;
+    return fabs(is - was) <= 1e-6 * fabs(was);
+}
+
+static bool same_kind(const struct move *m, size_t a, size_t b)
+{
+    bool same = m->capacity[m->host[a]] == m->capacity[m->host[b]];
+    for (size_t j = 0; j < m->hosts && same; j++)
+        same = same_latency(m->sorted[a][j], m->sorted[b][j]);
+    return same;
+}
+
+static void fill_latencies(struct move *m, const struct nt_distance *d)
+{
+    for (size_t k = 0; k < m->hosts; k++) {
+        for (size_t j = 0; j < m->hosts; j++)
+            m->us[k][j] = nt_distance_latency(d, m->host[k], m->host[j]);
+        memcpy(m->sorted[k], m->us[k], sizeof m->us[k]);
+        qsort(m->sorted[k], m->hosts, sizeof **m->sorted, nt_compare_doubles);
+        while (m->kind[k] < k && !same_kind(m, m->kind[k], k))
+            m->kind[k]++;
     }
-    return true;
+}
+
+static bool may_go(struct move *m, size_t k, size_t to)
+{
+    bool may = m->kind[k] == m->kind[to];
+    for (size_t j = 0; j < k && may; j++, m->work++)
+        may = m->image[j] != to && same_latency(m->us[j][k], m->us[m->image[j]][to]);
+    return may;
 }
 
 /* Depth-first search for images; the first host's image is given. */
 static bool find_images(struct move *m)
 {
     size_t choice[MOVE_HOSTS] = {0}, k = 1;
+    if (!may_go(m, 0, m->image[0]))
+        return false;
     while (k > 0 && k < m->hosts && m->work < MOVE_WORK) {
-        bool found = false;
-        for (; choice[k] < m->hosts && !found; choice[k]++)
-            if (may_go(m, k, m->host[choice[k]])) {
-                m->image[k] = m->host[choice[k]];
-                found = true;
-            }
-        if (!found)
-            choice[k--] = 0;
-        else
-            k++;
+        size_t *to = &choice[k];
+        while (*to < m->hosts && !may_go(m, k, *to))
+            ++*to;
+        if (*to == m->hosts) {
+            *to = 0;
+            k--;
+            choice[k]++;
+        } else {
+            m->image[k++] = *to;
+        }
     }
-    return m->hosts > 0 && k == m->hosts;
+    return k == m->hosts;
 }
 
 static bool move_hosts(const struct search *s, const uint32_t *from)
 {
     const uint32_t *capacity = s->capacity;
     size_t hosts = s->map->model->hosts;
-    struct move m = {.distance = s->view[0].distance, .capacity = capacity};
-    if (hosts > MOVE_HOSTS || capacity[s->first] != capacity[from[0]])
+    struct move m = {.capacity = capacity};
+    if (hosts > MOVE_HOSTS || capacity[s->first] == 0)
         return false;
     m.host[m.hosts++] = from[0];
-    m.image[0] = s->first;
-    for (uint32_t h = 0; h < hosts; h++)
+    for (uint32_t h = 0; h < hosts; h++) {
+        if (h == s->first)
+            m.image[0] = h == from[0] ? 0 : m.hosts;
         if (capacity[h] > 0 && h != from[0])
             m.host[m.hosts++] = h;
+    }
+    fill_latencies(&m, s->view[0].distance);
     if (!find_images(&m))
         return false;
     for (size_t r = 0; r < s->traffic->tasks; r++)
         for (size_t k = 0; k < m.hosts; k++)
             if (m.host[k] == from[r])
-                s->trial[r] = m.image[k];
+                s->trial[r] = m.host[m.image[k]];
     return true;
 }
 
