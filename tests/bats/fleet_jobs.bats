@@ -58,18 +58,24 @@ all=n1,n2,n3,n4,n5,n6,n7,n8
 
 # Slurm lists them as 12_3 and 12+1; a job, its map and its file of the archive have a number.
 @test "a task of an array and a component of a heterogeneous job are jobs of Slurm's record" {
-    submit --nettopo=quick,budget=5 -w n1,n2 -N2 --array=3,5 <<<$'#!/bin/sh\ntrue'
-    completed "$JOB"
-    submit --nettopo=quick,budget=5 -w n3,n4 -N2 : --nettopo=quick,budget=5 -w n5,n6 -N2 <<<$'#!/bin/sh\ntrue'
-    completed "$JOB"
-    user scontrol show job >record
-    grep -oP '^JobId=\K\d+(?= (Array|Het)JobId=)' record >ids
-    [ "$(wc -l <ids)" = 4 ]
-    mkdir parts
-    while read -r id; do
-        wait_until 10 test -e "$KEPT/maps/$id.0.nettest.gz"
-        cp "$KEPT/maps/$id.0.nettest.gz" parts
-    done <ids
+    local try first
+    for try in 1 2 3; do # as in measured()
+        submit --nettopo=quick,budget=5 -w n1,n2 -N2 --array=3,5 <<<$'#!/bin/sh\ntrue'
+        completed "$JOB"
+        first=$JOB
+        submit --nettopo=quick,budget=5 -w n3,n4 -N2 : --nettopo=quick,budget=5 -w n5,n6 -N2 <<<$'#!/bin/sh\ntrue'
+        completed "$JOB"
+        user scontrol show job >record
+        grep -oP '^JobId=\K\d+(?= (Array|Het)JobId=)' record | awk -v first="$first" '$1 >= first' >ids
+        [ "$(wc -l <ids)" = 4 ]
+        rm -rf parts
+        mkdir parts
+        while read -r id; do
+            if wait_until 1 test -e "$KEPT/maps/$id.0.nettest.gz"; then cp "$KEPT/maps/$id.0.nettest.gz" parts; fi
+        done <ids
+        [ "$(ls parts | wc -l)" != 4 ] || break
+        echo "# try $try: in the archive of jobs $(tr '\n' ' ' <ids): $(echo parts/*)" >&3
+    done
     "$ROOT/build/nettopo" fleet ingest --store parts.db --record record --json parts | jq -e '.taken == 4 and .rejected == []'
     # as sacct -P prints them
     { echo 'JobID|UID|NodeList' && sed -E "s/(.*)/12_\1|$(id -u nettest)|n1/" ids; } >sacct
