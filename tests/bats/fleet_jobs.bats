@@ -191,6 +191,10 @@ END
     conf_set archive_limit 65536
     fallocate -l 70000 "$KEPT/maps/1.0.old.gz"
     touch -d 2001-01-01 "$KEPT/maps/1.0.old.gz"
+    until [ $(((JOB + 1) % 8)) = 0 ]; do # the agent looks at the end of such jobs (agent.c)
+        submit -w n8 <<<$'#!/bin/sh\ntrue'
+    done
+    completed "$JOB"
     measured own n1,n2
     wait_until 10 test ! -e "$KEPT/maps/1.0.old.gz"
     conf_reset
