@@ -682,19 +682,18 @@ static bool may_go(struct move *m, size_t k, size_t to)
 /* Depth-first search for images; the first host's image is given. */
 static bool find_images(struct move *m)
 {
-    size_t choice[MOVE_HOSTS] = {0}, k = 1;
+    size_t k = 1;
     if (!may_go(m, 0, m->image[0]))
         return false;
     while (k > 0 && k < m->hosts && m->work < MOVE_WORK) {
-        size_t *to = &choice[k];
+        size_t *to = &m->image[k];
         while (*to < m->hosts && !may_go(m, k, *to))
             ++*to;
-        if (*to == m->hosts) {
-            *to = 0;
-            k--;
-            choice[k]++;
+        if (*to < m->hosts) {
+            k++;
         } else {
-            m->image[k++] = *to;
+            *to = 0;
+            m->image[--k]++;
         }
     }
     return k == m->hosts;
