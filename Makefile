@@ -82,8 +82,8 @@ ALSO_solver/place := -I/usr/include/scotch
 ALSO_ucx_probe = $(patsubst -I%,-isystem%,$(call pkg,--cflags,ucx pmix))
 ALSO_prolog = $(SLURM_CFLAGS)
 ALSO_spank = $(SLURM_CFLAGS)
-# Rooms whose loops over the pairs of hosts take most of the time of solve
-FAST := solver/model
+# Its loops over the pairs of hosts take most of the time of solve
+CFLAGS_solver/model = $(if $(filter -O2,$(CFLAGS)),-O3)
 # ---- how ---------------------------------------------------------------------------------------
 Q := $(if $(V),,@)
 quiet := $(V)$(findstring s,$(firstword -$(MAKEFLAGS)))
@@ -137,7 +137,7 @@ define room_rule
 $(BUILD)/$(1)/%.o: $(1)/%.c
 	$$(call say,CC,$$<)
 	@mkdir -p $$(@D)
-	$(Q)$(CC) $(REQUIRED) $(if $(filter $(1),$(FAST)),$(CFLAGS:-O2=-O3),$(CFLAGS)) $(CFLAGS_$(1)) $(DEFINES) $(DEFINES_$(1)) $(call sees,$(1)) -c -o $$@ $$<
+	$(Q)$(CC) $(REQUIRED) $(CFLAGS) $(CFLAGS_$(1)) $(DEFINES) $(DEFINES_$(1)) $(call sees,$(1)) -c -o $$@ $$<
 endef
 $(foreach r,$(ROOMS),$(eval $(call room_rule,$(r))))
 
