@@ -111,19 +111,21 @@ static double explains(const struct search *s, size_t link, double us)
     return sum;
 }
 
-/* The link that explains most among those not judged yet; links: none does. */
-static size_t find_link(struct search *s)
+static void measure_links(struct search *s)
 {
-    size_t links = s->model->links, best = links;
-    double most = 0;
-    for (size_t k = 0; k < links; k++) {
+    for (size_t k = 0; k < s->model->links; k++) {
         s->own_us[k] = median_across(s, k);
         s->sum_us[k] = explains(s, k, s->own_us[k]);
-        if (!s->judged[k] && s->sum_us[k] > most) {
-            most = s->sum_us[k];
-            best = k;
-        }
     }
+}
+
+/* The link that explains most among those not judged yet; links: none does. */
+static size_t find_link(const struct search *s)
+{
+    size_t links = s->model->links, best = links;
+    for (size_t k = 0; k < links; k++)
+        if (!s->judged[k] && s->sum_us[k] > (best < links ? s->sum_us[best] : 0))
+            best = k;
     return best;
 }
 
@@ -227,6 +229,7 @@ static bool is_in_all(const struct search *s, size_t link)
 
 static void find_links(struct search *s, struct nt_fault *fault, size_t *count)
 {
+    measure_links(s);
     for (int k = 0; k < LINKS_MAX && *count < NT_FAULTS_MAX; k++) {
         size_t link = find_link(s);
         if (link == s->model->links)
@@ -238,10 +241,13 @@ static void find_links(struct search *s, struct nt_fault *fault, size_t *count)
             continue;
         subtract_effect(s, link, s->own_us[link]);
         double confidence = confidence_of(s, link);
-        if (confidence < WAY_CONFIDENCE)
+        if (confidence < WAY_CONFIDENCE) {
             subtract_effect(s, link, -s->own_us[link]);
-        else if (!is_ambiguous(s, link))
+            continue;
+        }
+        if (!is_ambiguous(s, link))
             add_fault(s, link, confidence, fault, count);
+        measure_links(s);
     }
 }
 
