@@ -293,7 +293,7 @@ static void fit_offsets(const struct nt_work *w, struct nt_direct *d, float *val
                 values[count++] = r;
         }
         if (count > 0)
-            d->offset[i] = 0.5f * (d->offset[i] + nt_stats_median(values, count));
+            d->offset[i] = nt_stats_median(values, count);
     }
 }
 
@@ -335,7 +335,7 @@ void nt_direct_fit(const struct nt_work *w, struct nt_direct *d, float *values)
     if (!(d->hop > 0))
         d->score = INFINITY;
     double base = d->base, hop = d->hop;
-    for (int round = 0; round < 6; round++) {
+    for (int round = 0; round < 3; round++) {
         fit_offsets(w, d, values);
         fit_line(w, d);
     }

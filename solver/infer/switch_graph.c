@@ -293,11 +293,11 @@ static int keep_better(struct candidate *c, struct nt_direct *d, bool any,
     struct nt_switch_graph g = graph_of(&c->units, d, any);
     double score = -(double)INFINITY;
     int status = 0;
-    if (isfinite(d->hop) && d->hop > 0)
-        status = nt_graph_score(&g, readings, &score, err);
     size_t hops = (size_t)c->units.count * c->units.count * sizeof *d->hops;
     bool again = isfinite(c->score) && memcmp(d->hops, c->graph.hops, hops) == 0;
-    if (status == 0 && !again)
+    if (!again && isfinite(d->hop) && d->hop > 0)
+        status = nt_graph_score(&g, readings, &score, err);
+    if (status == 0)
         c->others = nt_log_sum(c->others, fmin(score, c->score));
     if (status == 0 && score > c->score) {
         struct nt_direct swap = c->graph;
@@ -357,18 +357,20 @@ static int find_near_graphs(const struct nt_pairs *readings, struct candidate *c
     return status;
 }
 
-/* The nearest number of hops for each pair of units. */
-static void set_hops(const struct nt_work *q, struct nt_direct *d)
+/* The nearest number of hops for each pair of units; whether one changes. */
+static bool set_hops(const struct nt_work *q, struct nt_direct *d)
 {
     size_t n = q->n;
+    bool changed = false;
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < n; j++) {
             double us = (double)nt_direct_reading(q, d, i, j),
                    hops = round((us - d->base) / d->hop);
-            d->hops[i * n + j] = 0;
-            if (us == us)
-                d->hops[i * n + j] = (uint16_t)fmax(1, fmin(hops, NT_GRAPH_HOPS_MAX));
+            uint16_t now = us == us ? (uint16_t)fmax(1, fmin(hops, NT_GRAPH_HOPS_MAX)) : 0;
+            changed = changed || now != d->hops[i * n + j];
+            d->hops[i * n + j] = now;
         }
+    return changed;
 }
 
 /* The largest number of hops by which a pair is farther apart than over a third unit, which is
@@ -500,12 +502,8 @@ static int find_table(const struct nt_pairs *readings, const struct candidate *g
             return -1;
         d.hop = span / k;
         d.base = within ? low : low - d.hop;
-        for (int round = 0; round < ROUNDS && d.hop > 0; round++) {
-            set_hops(q, &d);
+        for (int round = 0; d.hop > 0 && set_hops(q, &d) && round < ROUNDS; round++)
             nt_direct_fit(q, &d, v);
-        }
-        if (d.hop > 0)
-            set_hops(q, &d);
         if (!(d.hop > 0) || is_tree(&d)) {
             nt_direct_fini(&d);
             continue;
