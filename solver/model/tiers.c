@@ -505,33 +505,45 @@ static void key_hosts(struct table *t, const struct nt_visit *v, uint64_t *key)
     }
 }
 
-/* In each rival the hosts that are with others than in the best chain: [rival * hosts + host]. */
-static bool *find_moved(struct table *t, const struct alternative *best, struct nt_arena *memory)
+/* The hosts that are with others than in the best chain: in a rival, [host * rivals + rival]; in
+ * any. */
+struct moved {
+    bool *in, *any;
+};
+
+static int find_moved(struct table *t, const struct alternative *best, struct moved *moved,
+                      struct nt_arena *memory)
 {
     uint32_t hosts = t->search->pairs->hosts;
     uint64_t *own = nt_arena_array(memory, hosts, sizeof *own);
     uint64_t *key = nt_arena_array(memory, hosts, sizeof *key);
-    bool *moved = nt_arena_array(memory, t->count * hosts, sizeof *moved);
-    if (own == NULL || key == NULL || moved == NULL)
-        return NULL;
+    moved->in = nt_arena_array(memory, t->count * hosts, sizeof *moved->in);
+    moved->any = nt_arena_array(memory, hosts, sizeof *moved->any);
+    if (memory->failed != 0)
+        return -1;
     key_hosts(t, best->visit, own);
     for (size_t k = 0; k < t->count; k++) {
         key_hosts(t, t->at[k].visit, key);
-        for (uint32_t i = 0; i < hosts; i++)
-            moved[k * hosts + i] = key[i] != own[i];
+        for (uint32_t i = 0; i < hosts; i++) {
+            moved->in[i * t->count + k] = key[i] != own[i];
+            moved->any[i] = moved->any[i] || key[i] != own[i];
+        }
     }
-    return moved;
+    return 0;
 }
 
 /* The expected gain of a reading of a pair in ln odds of the network against its rivals: half of
  * the square of its deviation under one of the two. */
 static double expected_gain(const struct table *t, const struct alternative *best,
-                            const bool *moved, uint32_t i, uint32_t j)
+                            const struct moved *moved, uint32_t i, uint32_t j)
 {
+    if (!moved->any[i] && !moved->any[j])
+        return 0;
     const struct nearness ours = nearness_of(t->search, best->visit, i, j);
+    const bool *here = moved->in + i * t->count, *there = moved->in + j * t->count;
     double sum = 0;
-    for (size_t k = 0; k < t->count; k++, moved += t->search->pairs->hosts) {
-        if (!moved[i] && !moved[j])
+    for (size_t k = 0; k < t->count; k++) {
+        if (!here[k] && !there[k])
             continue;
         const struct nearness theirs = nearness_of(t->search, t->at[k].visit, i, j);
         double off = theirs.sds - ours.sds;
@@ -552,15 +564,16 @@ static int fill_deciding(struct nt_tiers *out, struct table *t, const struct alt
                          struct nt_arena *memory)
 {
     const struct nt_pairs *p = t->search->pairs;
-    const bool *moved = find_moved(t, best, memory);
+    struct moved moved;
+    int status = find_moved(t, best, &moved, memory);
     out->deciding_pair = nt_arena_array(&out->memory, p->hosts, sizeof *out->deciding_pair);
-    if (moved == NULL || out->deciding_pair == NULL)
+    if (status != 0 || out->deciding_pair == NULL)
         return -1;
     for (uint32_t i = 0; t->count > 1 && i < p->hosts; i++) {
         struct nt_tiers_pair most = {.a = p->origin[i]};
         for (uint32_t k = 1; k < p->hosts; k++) {
             uint32_t j = (i + k) % p->hosts;
-            double gain = expected_gain(t, best, moved, i, j);
+            double gain = expected_gain(t, best, &moved, i, j);
             if (gain > most.gain) {
                 most.gain = gain;
                 most.b = p->origin[j];
