@@ -51,31 +51,37 @@ struct three {
     double low, middle, high;
 };
 
-static struct three around(const struct nt_place_density *d, struct nt_score_place place,
-                           bool links, double width)
+static struct three around(const struct grid *g, struct nt_score_place place, bool links,
+                           double width)
 {
+    const struct nt_place_density *d = g->density;
     struct three t;
     double *at = links ? &place.links : &place.ends, middle = *at;
     *at = middle - width;
-    t.low = d->value(d->of, place, false);
+    t.low = d->value(d->of, place, g->rough);
     *at = middle + width;
-    t.high = d->value(d->of, place, false);
+    t.high = d->value(d->of, place, g->rough);
     *at = middle;
-    t.middle = d->value(d->of, place, false);
+    t.middle = d->value(d->of, place, g->rough);
     return t;
+}
+
+/* The second derivative of ln p by the logarithm of the variance is at most twice the number of
+ * lengths: the most per length, in steps of the grid. */
+static double most_bend(void)
+{
+    return 2 * log(NT_RATIO_STEP) * log(NT_RATIO_STEP);
 }
 
 /* ln of the integral along an axis, in steps of the grid, relative to the value at the maximum.
  * Moves the place there. t: values on the grid. With many lengths the maximum is far narrower than
  * a step, so that the parabola through these misses it: others of the maximum's width follow, by
  * Laplace's method. Flat values are added up. */
-static double axis(const struct nt_place_density *d, struct three t, bool links,
-                   struct nt_score_place *place)
+static double axis(const struct grid *g, struct three t, bool links, struct nt_score_place *place)
 {
     enum { ROUNDS = 5 };
-    /* The second derivative of ln p by the logarithm of the variance is at most twice the number of
-     * lengths. Points that are farther below the maximum are not on the parabola. */
-    double most = 2 * d->lengths * log(NT_RATIO_STEP) * log(NT_RATIO_STEP);
+    /* Points that are farther below the maximum are not on the parabola. */
+    double most = g->density->lengths * most_bend();
     double down = fmin(t.middle - t.low, most), up = fmin(t.middle - t.high, most);
     double bend = down + up, width = 1, *at = links ? &place->links : &place->ends, from = *at;
     if (!(isfinite(t.low) && isfinite(t.high) && bend > 0))
@@ -86,7 +92,7 @@ static double axis(const struct nt_place_density *d, struct three t, bool links,
                (down - up) * (down - up) / (8 * bend);
     for (int round = 0; round < ROUNDS; round++) {
         width /= sqrt(bend);
-        t = around(d, *place, links, width);
+        t = around(g, *place, links, width);
         bend = 2 * t.middle - t.low - t.high;
         bend = bend > 0 ? bend : 1;
         double shift = width * (t.high - t.low) / (2 * bend);
@@ -109,33 +115,64 @@ static int opposite(int index)
     return index < NT_RATIOS / 2 ? 6 : 2;
 }
 
-double nt_places_integrate(const struct nt_place_density *d, struct nt_score_place *place)
+/* Finds the maximum on the grid. */
+static double find_maximum(struct grid *g, struct nt_score_place place, int *e, int *l)
 {
-    struct grid rough = {.density = d, .rough = d->has_rough}, g = {.density = d};
-    int e = index_of(place->ends), l = index_of(place->links);
-    double best = climb(&rough, d->links, &e, &l);
+    const struct nt_place_density *d = g->density;
+    *e = index_of(place.ends);
+    *l = index_of(place.links);
+    double best = climb(g, d->links, e, l);
     /* a second maximum: different ends, or links, and little noise, or the reverse; links are few,
      * and their slopes gentle */
     static const double far[] = {30, 5};
     for (int k = 0; k <= (d->links ? 1 : 0); k++) {
-        int e2 = k == 0 ? opposite(e) : e, l2 = k == 0 ? l : opposite(l);
-        double other = at(&rough, e2, l2);
+        int e2 = k == 0 ? opposite(*e) : *e, l2 = k == 0 ? *l : opposite(*l);
+        double other = at(g, e2, l2);
         if (other > best - far[k])
-            other = climb(&rough, d->links, &e2, &l2);
+            other = climb(g, d->links, &e2, &l2);
         if (other > best) {
             best = other;
-            e = e2;
-            l = l2;
+            *e = e2;
+            *l = l2;
         }
     }
-    if (!rough.rough)
+    return best;
+}
+
+static double integrate(const struct nt_place_density *d, struct nt_score_place *place,
+                        bool only_rough)
+{
+    struct grid rough = {.density = d, .rough = only_rough || d->has_rough};
+    struct grid g = {.density = d, .rough = only_rough};
+    int e, l;
+    find_maximum(&rough, *place, &e, &l);
+    if (rough.rough == g.rough)
         g = rough;
-    best = climb(&g, d->links, &e, &l);
+    double best = climb(&g, d->links, &e, &l);
     const struct three ends = {at(&g, e - 1, l), best, at(&g, e + 1, l)};
     const struct three links = {at(&g, e, l - 1), best, at(&g, e, l + 1)};
     place->ends = e;
     place->links = d->links ? l : place->links;
-    double sum = axis(d, ends, false, place);
-    sum += d->links ? axis(d, links, true, place) : 0;
-    return sum + d->value(d->of, *place, false);
+    double sum = axis(&g, ends, false, place);
+    sum += d->links ? axis(&g, links, true, place) : 0;
+    return sum + d->value(d->of, *place, only_rough);
+}
+
+double nt_places_integrate(const struct nt_place_density *density, struct nt_score_place *place)
+{
+    return integrate(density, place, false);
+}
+
+double nt_places_locate(const struct nt_place_density *d, struct nt_score_place *place, bool fine)
+{
+    struct grid g = {.density = d, .rough = true};
+    int e, l;
+    if (fine) {
+        integrate(d, place, true);
+        return 0;
+    }
+    find_maximum(&g, *place, &e, &l);
+    place->ends = e;
+    place->links = d->links ? l : place->links;
+    return d->lengths * most_bend() / 8; /* half a step from the maximum */
 }

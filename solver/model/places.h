@@ -27,12 +27,17 @@ struct nt_place_density {
     /* rough: a cheaper value is enough, to locate a maximum */
     double (*value)(void *of, struct nt_score_place place, bool rough);
     double lengths; /* upper limit of the number of lengths whose variances these are */
-    bool has_rough; /* there is a cheaper value */
+    bool has_rough; /* the search for the maximum starts with cheaper values */
     bool links;     /* it depends on place.links */
 };
 
 /* ln of the integral over all places, in steps of the grid. The search for the maximum starts from
  * *place, and *place is set to it. The two axes are taken as independent. */
 double nt_places_integrate(const struct nt_place_density *density, struct nt_score_place *place);
+
+/* Sets *place to about the maximum, by rough values alone: on the grid, or (fine) between its
+ * steps. Returns by how much ln of the integral may exceed ln p there. */
+double nt_places_locate(const struct nt_place_density *density, struct nt_score_place *place,
+                        bool fine);
 
 #endif

@@ -68,7 +68,8 @@ struct odd_pairs {
     size_t fixed, count, room;
     struct nt_score_odd *at;
     double (*inverse)[NT_SCORE_DOWNDATES]; /* nodes: (X'WX + L)^-1 times the odd pairs' columns */
-    double *small, *cross; /* the downdate's matrix; its odd pairs times solutions */
+    double *small;                         /* the downdate's matrix */
+    columns cross;                         /* its odd pairs times solutions */
 };
 
 /* Room of one solution: nodes; along: hosts. */
@@ -93,7 +94,7 @@ struct nt_score {
     struct odd_pairs odd;
 
     double weight[NT_CHAIN_CLASSES];    /* w of each class */
-    double effective[NT_CHAIN_CLASSES]; /* for the factor of the tree: w times the mean weight */
+    double effective[NT_CHAIN_CLASSES]; /* w times the mean weight of the pairs */
     double (*below)[NT_CHAIN_CLASSES];  /* nodes: sums of row over their hosts */
     struct factor *factor;
     double root, log_det; /* of the tree: 1 + B w; ln det of the matrix */
@@ -236,7 +237,7 @@ static int allocate(struct nt_score *s, struct nt_err *err)
     s->odd.inverse = nt_arena_array(m, nodes, sizeof *s->odd.inverse);
     s->odd.small =
         nt_arena_array(m, (size_t)NT_SCORE_DOWNDATES * NT_SCORE_DOWNDATES, sizeof *s->odd.small);
-    s->odd.cross = nt_arena_array(m, (size_t)NT_SCORE_DOWNDATES * 2 * R, sizeof *s->odd.cross);
+    s->odd.cross = nt_arena_array(m, NT_SCORE_DOWNDATES, sizeof *s->odd.cross);
     s->way = nt_arena_array(m, hosts, sizeof *s->way);
     s->length = nt_arena_array(m, nodes, sizeof *s->length);
     return nt_arena_check(m, err);
@@ -343,12 +344,10 @@ static void set_weights(struct nt_score *s)
         for (int c = 0; c < NT_CHAIN_CLASSES; c++)
             s->below[t->parent[v]][c] += s->below[v][c];
     }
-    bool exact = !s->sparse && s->odd.count <= NT_SCORE_DOWNDATES;
     for (uint32_t c = 0; c < t->classes; c++) {
         double mean = s->now.of[c].weight > 0 ? 1 + s->now.of[c].sum / s->now.of[c].weight : 1;
         s->weight[c] = s->set.power > 0 ? pow(mean, -2 * s->set.power) : 1;
-        double density = exact || pairs[c] < 0.5 ? 1 : s->now.of[c].weight / pairs[c];
-        s->effective[c] = s->weight[c] * density;
+        s->effective[c] = s->weight[c] * (pairs[c] < 0.5 ? 1 : s->now.of[c].weight / pairs[c]);
     }
 }
 
@@ -446,10 +445,23 @@ void nt_score_set_far(struct nt_score *score, const bool *far, double ratio)
 
 /* ---- the normal matrix of a tree ---- */
 
-/* Factors X'WX + L with the classes' weights w. */
-static void factor(struct nt_score *s, const double *w, double ends, double links)
+/* Whether only the determinant at mean weights is computed, and solutions are iterative. */
+static bool has_many_odd_pairs(const struct nt_score *s)
+{
+    return s->sparse || s->odd.count > NT_SCORE_DOWNDATES;
+}
+
+/* The weights of the tree's matrix. With few odd pairs, a downdate follows. */
+static const double *tree_weights(const struct nt_score *s)
+{
+    return s->rough || has_many_odd_pairs(s) ? s->effective : s->weight;
+}
+
+/* Factors X'WX + L. */
+static void factor(struct nt_score *s, double ends, double links)
 {
     struct nt_chain_tree *t = &s->tree;
+    const double *w = tree_weights(s);
     uint32_t root = t->nodes - 1;
     s->factor[root].reach = 0;
     for (uint32_t v = root; v-- > 0;) {
@@ -489,10 +501,27 @@ static void factor(struct nt_score *s, const double *w, double ends, double link
     s->log_det = log(fabs(product * s->root)) + exponent * M_LN2;
 }
 
+/* Values of a node are computed in local arrays: these overlap no other, so that the compiler can
+ * use vectors. */
+static inline void add_to(double *sum, const double more[R])
+{
+    for (int r = 0; r < R; r++)
+        sum[r] += more[r];
+}
+
+static inline void subtract(double *from, const double *value, double factor)
+{
+    double less[R];
+    for (int r = 0; r < R; r++)
+        less[r] = -(factor * value[r]);
+    add_to(from, less);
+}
+
 /* x = (X'WX + L)^-1 column, R columns at once. */
-static void solve(struct nt_score *s, const double *w, double (*column)[R], double (*x)[R])
+static void solve(struct nt_score *s, double (*column)[R], double (*x)[R])
 {
     struct nt_chain_tree *t = &s->tree;
+    const double *w = tree_weights(s);
     uint32_t root = t->nodes - 1;
     memset(s->solver.acc, 0, t->nodes * sizeof *s->solver.acc);
     for (uint32_t v = 0; v < root; v++) {
@@ -501,8 +530,10 @@ static void solve(struct nt_score *s, const double *w, double (*column)[R], doub
         double own = v < t->hosts ? 0 : f->lambda / f->det;
         double given = v < t->hosts ? 1 / f->det
                                     : (n * (1 + f->inner * f->delta) - f->inner * f->rho) / f->det;
+        double more[R];
         for (int r = 0; r < R; r++)
-            up[r] += own * s->solver.acc[v][r] + given * column[v][r];
+            more[r] = own * s->solver.acc[v][r] + given * column[v][r];
+        add_to(up, more);
     }
     for (int r = 0; r < R; r++)
         s->solver.message[root][r] = w[t->class[root]] * s->solver.acc[root][r] / s->root;
@@ -510,17 +541,21 @@ static void solve(struct nt_score *s, const double *w, double (*column)[R], doub
         const struct factor *f = &s->factor[v];
         const double *up = s->solver.message[t->parent[v]];
         double n = t->size[v], first = 1 + f->inner * f->delta, last = f->lambda + n * f->rho;
+        double own[R], below[R];
         if (v < t->hosts) {
             for (int r = 0; r < R; r++)
-                x[v][r] = (column[v][r] - up[r]) / f->det;
+                own[r] = (column[v][r] - up[r]) / f->det;
+            memcpy(x[v], own, sizeof own);
             continue;
         }
         for (int r = 0; r < R; r++) {
             double a = s->solver.acc[v][r] - f->inner * up[r], b = column[v][r] - n * up[r];
-            x[v][r] = (first * b - f->rho * a) / f->det;
+            own[r] = (first * b - f->rho * a) / f->det;
             double sum = (last * a - f->inner * f->rho * b) / f->det;
-            s->solver.message[v][r] = up[r] + f->delta * sum + f->rho * x[v][r];
+            below[r] = up[r] + f->delta * sum + f->rho * own[r];
         }
+        memcpy(x[v], own, sizeof own);
+        memcpy(s->solver.message[v], below, sizeof below);
     }
 }
 
@@ -587,7 +622,7 @@ static double downdate(struct nt_score *s)
             for (size_t k = 0; k < route.links; k++)
                 s->solver.part[route.link[k]][e - first] = 1;
         }
-        solve(s, s->effective, s->solver.part, s->solver.direction);
+        solve(s, s->solver.part, s->solver.direction);
         for (uint32_t v = 0; v < s->tree.nodes; v++)
             for (size_t e = first; e < n && e < first + R; e++)
                 s->odd.inverse[v][e] = s->solver.direction[v][e - first];
@@ -607,28 +642,27 @@ static double downdate(struct nt_score *s)
 static void correct(struct nt_score *s, double (*x)[R])
 {
     size_t n = s->odd.count, stride = NT_SCORE_DOWNDATES;
-    double *all = s->odd.cross + stride, *c = s->odd.cross;
+    columns c = s->odd.cross;
     for (size_t e = 0; e < n; e++) {
         struct route route = route_of(s, &s->odd.at[e]);
         for (size_t r = 0; r < R; r++)
-            all[e * R + r] = along(&route, &x[0][r], R);
+            c[e][r] = along(&route, &x[0][r], R);
     }
-    for (size_t r = 0; r < R; r++) {
-        for (size_t e = 0; e < n; e++) {
-            c[e] = all[e * R + r];
-            for (size_t d = 0; d < e; d++)
-                c[e] -= s->odd.small[e * stride + d] * c[d];
-            c[e] /= s->odd.small[e * stride + e];
-        }
-        for (size_t e = n; e-- > 0;) {
-            for (size_t d = e + 1; d < n; d++)
-                c[e] -= s->odd.small[d * stride + e] * c[d];
-            c[e] /= s->odd.small[e * stride + e];
-        }
-        for (uint32_t v = 0; v < s->tree.nodes - 1; v++)
-            for (size_t e = 0; e < n; e++)
-                x[v][r] += s->odd.inverse[v][e] * c[e];
+    for (size_t e = 0; e < n; e++) {
+        for (size_t d = 0; d < e; d++)
+            subtract(c[e], c[d], s->odd.small[e * stride + d]);
+        for (size_t r = 0; r < R; r++)
+            c[e][r] /= s->odd.small[e * stride + e];
     }
+    for (size_t e = n; e-- > 0;) {
+        for (size_t d = e + 1; d < n; d++)
+            subtract(c[e], c[d], s->odd.small[d * stride + e]);
+        for (size_t r = 0; r < R; r++)
+            c[e][r] /= s->odd.small[e * stride + e];
+    }
+    for (uint32_t v = 0; v < s->tree.nodes - 1; v++)
+        for (size_t e = 0; e < n; e++)
+            subtract(x[v], c[e], -s->odd.inverse[v][e]);
 }
 
 /* ---- conjugate gradients, for many odd pairs ---- */
@@ -651,19 +685,19 @@ static void subtract_odd_pairs(struct nt_score *s, double (*x)[R], double (*y)[R
     }
     for (size_t e = 0; e < s->odd.count; e++) {
         uint32_t a = s->odd.at[e].a, b = s->odd.at[e].b, c = nt_chain_class(&s->chain, a, b);
-        for (int r = 0; r < R; r++) {
-            double part = s->odd.at[e].lack * s->weight[c] *
-                          (s->solver.along[a][c][r] + s->solver.along[b][c][r]);
-            s->solver.lack[a][c][r] += part;
-            s->solver.lack[b][c][r] += part;
-        }
+        double part[R], lack = s->odd.at[e].lack * s->weight[c];
+        for (int r = 0; r < R; r++)
+            part[r] = lack * (s->solver.along[a][c][r] + s->solver.along[b][c][r]);
+        add_to(s->solver.lack[a][c], part);
+        add_to(s->solver.lack[b][c], part);
     }
     for (uint32_t v = 0; v + 1 < t->nodes; v++)
-        for (uint32_t c = t->class[t->parent[v]]; c < t->classes; c++)
-            for (int r = 0; r < R; r++) {
-                y[v][r] -= s->solver.lack[v][c][r];
-                s->solver.lack[t->parent[v]][c][r] += s->solver.lack[v][c][r];
-            }
+        for (uint32_t c = t->class[t->parent[v]]; c < t->classes; c++) {
+            double lack[R];
+            memcpy(lack, s->solver.lack[v][c], sizeof lack);
+            subtract(y[v], lack, 1);
+            add_to(s->solver.lack[t->parent[v]][c], lack);
+        }
 }
 
 /* y = (X'WX + L) x with the pairs' true weights. */
@@ -674,33 +708,40 @@ static void multiply(struct nt_score *s, double (*x)[R], double (*y)[R])
     double full = s->sparse ? 0 : 1;
     memset(s->solver.acc, 0, t->nodes * sizeof *s->solver.acc);
     memset(s->solver.message[root], 0, sizeof s->solver.message[root]);
-    for (uint32_t v = 0; v < root; v++)
+    for (uint32_t v = 0; v < root; v++) {
+        double more[R], n = t->size[v];
         for (int r = 0; r < R; r++)
-            s->solver.acc[t->parent[v]][r] += s->solver.acc[v][r] + t->size[v] * x[v][r];
+            more[r] = s->solver.acc[v][r] + n * x[v][r];
+        add_to(s->solver.acc[t->parent[v]], more);
+    }
     for (int r = 0; r < R; r++)
         s->solver.message[root][r] = s->weight[t->class[root]] * s->solver.acc[root][r];
     s->solver.reach[root] = 0;
     for (uint32_t v = root; v-- > 0;) {
         uint32_t p = t->parent[v];
-        double n = t->size[v], here = s->weight[t->class[p]];
-        s->solver.reach[v] = s->solver.reach[p] + here * (t->size[p] - n);
+        double n = t->size[v], here = s->weight[t->class[p]], below = s->weight[t->class[v]];
+        double reach = s->solver.reach[p] + here * (t->size[p] - n), out[R], message[R];
+        double lambda = s->factor[v].lambda;
+        s->solver.reach[v] = reach;
         for (int r = 0; r < R; r++) {
             double sum = s->solver.acc[v][r] + n * x[v][r],
                    z = s->solver.message[p][r] - here * sum;
-            y[v][r] = full * (s->solver.reach[v] * sum + n * z) + s->factor[v].lambda * x[v][r];
-            s->solver.message[v][r] =
-                z + s->solver.reach[v] * x[v][r] + s->weight[t->class[v]] * s->solver.acc[v][r];
+            out[r] = full * (reach * sum + n * z) + lambda * x[v][r];
+            message[r] = z + reach * x[v][r] + below * s->solver.acc[v][r];
         }
+        memcpy(y[v], out, sizeof out);
+        memcpy(s->solver.message[v], message, sizeof message);
     }
     subtract_odd_pairs(s, x, y);
 }
 
 static void dot(const struct nt_score *s, double (*a)[R], double (*b)[R], double *out)
 {
-    memset(out, 0, R * sizeof *out);
+    double sum[R] = {0};
     for (uint32_t v = 0; v + 1 < s->tree.nodes; v++)
         for (int r = 0; r < R; r++)
-            out[r] += a[v][r] * b[v][r];
+            sum[r] += a[v][r] * b[v][r];
+    memcpy(out, sum, sizeof sum);
 }
 
 /* x = (X'WX + L)^-1 column with the true weights, by conjugate gradients that the tree's solution
@@ -717,7 +758,7 @@ static void iterate(struct nt_score *s, double (*column)[R], double (*x)[R])
     memset(before, 0, sizeof before);
     for (int round = 0; round < 40; round++) {
         bool done = true;
-        solve(s, s->effective, rest, z);
+        solve(s, rest, z);
         dot(s, rest, z, gamma);
         for (int r = 0; r < R; r++) {
             first[r] = round == 0 ? gamma[r] : first[r];
@@ -725,20 +766,29 @@ static void iterate(struct nt_score *s, double (*column)[R], double (*x)[R])
         }
         if (done)
             return;
-        for (uint32_t v = 0; v + 1 < s->tree.nodes; v++)
+        for (int r = 0; r < R; r++)
+            before[r] = before[r] > 0 ? gamma[r] / before[r] : 0;
+        for (uint32_t v = 0; v + 1 < s->tree.nodes; v++) {
+            double next[R];
             for (int r = 0; r < R; r++)
-                p[v][r] = z[v][r] + (before[r] > 0 ? gamma[r] / before[r] : 0) * p[v][r];
+                next[r] = z[v][r] + before[r] * p[v][r];
+            memcpy(p[v], next, sizeof next);
+        }
         multiply(s, p, ap);
         dot(s, p, ap, step);
         for (int r = 0; r < R; r++) {
             before[r] = gamma[r];
             step[r] = step[r] > 0 ? gamma[r] / step[r] : 0;
         }
-        for (uint32_t v = 0; v + 1 < s->tree.nodes; v++)
+        for (uint32_t v = 0; v + 1 < s->tree.nodes; v++) {
+            double more[R], less[R];
             for (int r = 0; r < R; r++) {
-                x[v][r] += step[r] * p[v][r];
-                rest[v][r] -= step[r] * ap[v][r];
+                more[r] = step[r] * p[v][r];
+                less[r] = -(step[r] * ap[v][r]);
             }
+            add_to(x[v], more);
+            add_to(rest[v], less);
+        }
     }
 }
 
@@ -767,12 +817,6 @@ struct complement { /* of the means, without their priors */
     double count;
 };
 
-/* Whether only the determinant at mean weights is computed, and solutions are iterative. */
-static bool has_many_odd_pairs(const struct nt_score *s)
-{
-    return s->sparse || s->odd.count > NT_SCORE_DOWNDATES;
-}
-
 /* Fills x: column 0 the readings' part, column 1 + a the links' for a unit of mean a. */
 static void reduce(struct nt_score *s, struct nt_score_place place, struct complement *k)
 {
@@ -781,7 +825,7 @@ static void reduce(struct nt_score *s, struct nt_score_place place, struct compl
     double links = nt_score_ratio(place.links);
     size_t n = means(s);
     double log_lambda = 0, product = 1;
-    factor(s, s->effective, ends * ends, links * links);
+    factor(s, ends * ends, links * links);
     for (uint32_t v = 0; v + 1 < t->nodes; v++) {
         double f = 0, lambda = s->factor[v].lambda;
         for (uint32_t c = t->class[t->parent[v]]; c < t->classes; c++)
@@ -799,7 +843,7 @@ static void reduce(struct nt_score *s, struct nt_score_place place, struct compl
     if (has_many_odd_pairs(s) && !s->rough) {
         iterate(s, s->column, s->x);
     } else {
-        solve(s, s->effective, s->column, s->x);
+        solve(s, s->column, s->x);
         if (s->odd.count > 0 && !s->rough) {
             k->log_det += downdate(s);
             correct(s, s->x);
@@ -871,7 +915,7 @@ static double positive_links(const struct nt_score *s, const struct nt_score_val
     for (uint32_t v = t->hosts; v + 1 < t->nodes; v++) {
         uint32_t there = t->mask[v] & ~t->flat[v];
         const struct factor *f = &s->factor[v];
-        double across = f->reach * t->size[v], below = 4 * s->effective[t->class[v]] * f->pairs;
+        double across = f->reach * t->size[v], below = 4 * tree_weights(s)[t->class[v]] * f->pairs;
         double mean = 0, error = value->sd / sqrt(across * below / (across + below) + f->lambda);
         for (uint32_t k = 0; k < s->chain.tiers; k++)
             mean += there >> k & 1 ? value->mean[1 + k] / 2 : 0;
@@ -954,11 +998,22 @@ static double value_at(void *of, struct nt_score_place place, bool rough)
     return log_likelihood;
 }
 
+static struct nt_place_density density_of(struct nt_score *s)
+{
+    return (struct nt_place_density){s, value_at, s->tree.nodes, has_many_odd_pairs(s),
+                                     s->chain.tiers > 0};
+}
+
+double nt_score_locate(struct nt_score *s, struct nt_score_place *place, bool fine)
+{
+    const struct nt_place_density density = density_of(s);
+    return nt_places_locate(&density, place, fine);
+}
+
 double nt_score_integrate(struct nt_score *s, struct nt_score_place *place,
                           struct nt_score_value *value)
 {
-    const struct nt_place_density density = {s, value_at, s->tree.nodes, has_many_odd_pairs(s),
-                                             s->chain.tiers > 0};
+    const struct nt_place_density density = density_of(s);
     *value = s->last.value;
     if (is_current(s, *place) && s->last.integrated)
         return s->last.integral;
@@ -1169,7 +1224,7 @@ static bool list_toggles(struct nt_score *s, double sd, struct nt_outlier *best)
     uint32_t *group = s->order;
     for (uint32_t i = 0; i < p->hosts; i++) {
         s->top[i] = (float)s->way[i][last];
-        group[i] = last > 0 ? s->chain.label[i].tier[last - 1] : 0;
+        group[i] = last > 0 ? s->chain.label[i].tier[last - 1] : i;
     }
     float most = (float)limit[last] * (1 - 1e-5f);
     for (uint32_t i = 0; i < p->hosts; i++)
@@ -1258,7 +1313,7 @@ double nt_score_full(struct nt_score *s, struct nt_score_place *place, struct nt
             struct nt_outliers one = {&best, 1, 1};
             toggle(s, &one);
             next = priced(s, *place, &other);
-            if (next <= total) {
+            if (next <= total + NT_SCORE_WORTH) {
                 toggle(s, &one);
                 break;
             }
@@ -1411,7 +1466,7 @@ void nt_score_errors(struct nt_score *s, const struct nt_score_value *value, dou
         memset(s->column, 0, nodes * sizeof *s->column);
         for (uint32_t r = 0; r < R && first + r < nodes; r++)
             s->column[first + r][r] = 1;
-        solve(s, s->effective, s->column, s->solver.direction);
+        solve(s, s->column, s->solver.direction);
         if (!has_many_odd_pairs(s) && s->odd.count > 0) /* many add little */
             correct(s, s->solver.direction);
         for (uint32_t r = 0; r < R && first + r < nodes; r++)

@@ -47,6 +47,10 @@ enum {
     NT_SCORE_DOWNDATES = 80, /* then their cubic cost equals that of a few solutions */
 };
 
+/* ln odds by which a chain, or a pair that is left out, must be better than what was there: less is
+ * a random walk. */
+#define NT_SCORE_WORTH 0.01
+
 /* A pair whose weight differs from the weight of its class. */
 struct nt_score_odd {
     uint32_t a, b;
@@ -105,6 +109,10 @@ void nt_score_set_moved(struct nt_score *score, const struct nt_chain *chain, co
 /* Evaluates the chain once with the current outliers. */
 double nt_score_evaluate(struct nt_score *score, struct nt_score_place place,
                          struct nt_score_value *value);
+
+/* Sets *place to about the maximum: on the grid, or (fine) between its steps. The search for it
+ * starts from *place. Returns by how much ln of the sum may exceed the value there. */
+double nt_score_locate(struct nt_score *score, struct nt_score_place *place, bool fine);
 
 /* ln of the sum over all places of the grid, approximated along the two axes through its maximum.
  * The search for the maximum starts from *place, and *place is set to it. */

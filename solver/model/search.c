@@ -9,8 +9,6 @@
 
 /* ln odds under which a chain is not scored in full: it then weighs under 0.7 % of the best. */
 static const double near = 5;
-/* ln odds by which a chain must be better to take the place of the best: less is a random walk. */
-static const double worth = 0.01;
 /* Possible error of a screen, since the lengths of the other links are fixed. */
 static const double screened = 6;
 
@@ -215,7 +213,7 @@ static bool score_full(struct nt_search *s, const struct nt_chain *chain, struct
     if (!v->exact || score > v->score)
         note_score(v, score, true, &value, chain->tiers);
     v->compared_with = s->bests;
-    bool better = !s->work->hold && score > s->best_score + worth;
+    bool better = !s->work->hold && score > s->best_score + NT_SCORE_WORTH;
     if (better) {
         nt_chain_copy(&s->best, chain);
         s->best_score = score;
@@ -231,6 +229,27 @@ static bool score_full(struct nt_search *s, const struct nt_chain *chain, struct
 /* How a chain is judged before it is scored in full: with the variances of the best chain, with its
  * own, or not at all. */
 enum effort { NARROW, WIDE, FULL };
+
+/* ln odds of work->chain over the best, by a screen; *place: set to that of the chain. Without
+ * the integral if values near its maximum are too low. */
+static double screen_chain(struct nt_search *s, size_t count, enum effort effort,
+                           struct nt_score_place *place, struct nt_score_value *value)
+{
+    const uint32_t *moved = s->work->members;
+    double prior = chain_prior(s, &s->work->chain);
+    double quick = nt_score_quick(s->score, *place, moved, count, value);
+    if (effort == NARROW)
+        return quick - s->best_quick + prior;
+    for (int fine = 0; fine < 2; fine++) {
+        double more = nt_score_locate(s->score, place, fine);
+        quick = fmax(quick, nt_score_quick(s->score, *place, moved, count, value));
+        if (quick - s->best_score + prior < -near - screened - more)
+            return quick - s->best_score + prior;
+    }
+    double sum = nt_score_integrate(s->score, place, value);
+    quick = nt_score_quick(s->score, *place, moved, count, value);
+    return sum + quick - value->log_likelihood - s->best_score + prior;
+}
 
 /* Scores work->chain; returns whether it is the new best. count: it differs from the best only in
  * the labels of members[count], 0: unknown; within: and only in classes of pairs of these. */
@@ -251,22 +270,19 @@ static bool try_change(struct nt_search *s, size_t count, bool within, enum effo
     else
         nt_score_set_chain(s->score, &w->chain);
     struct nt_score_place place = s->place;
-    double gain = effort != NARROW ? nt_score_integrate(s->score, &place, &value) : 0;
-    if (effort != FULL) {
-        double quick = nt_score_quick(s->score, place, w->members, count, &value);
-        gain += (effort == WIDE ? quick - value.log_likelihood - s->best_score
-                                : quick - s->best_quick) +
-                chain_prior(s, &w->chain);
-        if (gain < (again ? worth : -near)) {
-            if (!again && s->best_score + gain > v->score)
-                note_score(v, s->best_score + gain, false, &value, w->chain.tiers);
-            v->compared_with = effort == WIDE && !w->allow_low ? 0 : s->bests;
-            if (effort != NARROW)
-                nt_score_set_off(s->score, &s->outliers);
-            return false;
-        }
+    if (effort == FULL) {
+        nt_score_integrate(s->score, &place, &value);
+        return score_full(s, &w->chain, v, place);
     }
-    return score_full(s, &w->chain, v, place);
+    double gain = screen_chain(s, count, effort, &place, &value);
+    if (gain >= (again ? NT_SCORE_WORTH : -near))
+        return score_full(s, &w->chain, v, place);
+    if (!again && s->best_score + gain > v->score)
+        note_score(v, s->best_score + gain, false, &value, w->chain.tiers);
+    v->compared_with = effort == WIDE && !w->allow_low ? 0 : s->bests;
+    if (effort != NARROW)
+        nt_score_set_off(s->score, &s->outliers);
+    return false;
 }
 
 static bool score_chain(struct nt_search *s, size_t count, enum effort effort)
@@ -555,7 +571,7 @@ static bool move_together(struct nt_search *s)
         double here = 0;
         w->members[0] = i;
         w->near[i] = list_places(s, &u, near + screened, &here) > 0;
-        if (w->near[i] && w->option[0].score > here + worth)
+        if (w->near[i] && w->option[0].score > here + NT_SCORE_WORTH)
             w->move[n++] =
                 (struct move){w->option[0].score - here, i, w->option[0].to, w->option[0].beside};
     }
@@ -1044,11 +1060,13 @@ static bool choose_power(struct nt_search *s)
     for (size_t k = 0; k < sizeof powers / sizeof *powers; k++) {
         struct nt_score_place place = s->place;
         struct nt_score_value value;
+        if (powers[k] == before)
+            continue;
         nt_score_set_power(s->score, powers[k]);
         nt_score_set_off(s->score, &s->outliers);
         nt_score_set_chain(s->score, &s->best);
         double score = nt_score_full(s->score, &place, &value) + chain_prior(s, &s->best);
-        if (powers[k] != before && score > best + 1e-9) {
+        if (score > best + 1e-9) {
             best = score;
             kept = powers[k];
         }
@@ -1214,7 +1232,7 @@ static bool try_chain(struct nt_search *s, const struct nt_outliers *off, double
     nt_score_set_off(s->score, off);
     nt_score_set_chain(s->score, &w->chain);
     double score = nt_score_full(s->score, &place, &value) + chain_prior(s, &w->chain) + prior;
-    if (!(score > s->best_score + worth))
+    if (!(score > s->best_score + NT_SCORE_WORTH))
         return false;
     nt_chain_copy(&s->best, &w->chain);
     s->best_score = score;
