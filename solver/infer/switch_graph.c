@@ -37,6 +37,7 @@ struct candidate {
     struct nt_work readings; /* between the units */
     double within_us;        /* between hosts of a unit, less their ends; NaN: each has one */
     struct nt_direct graph;
+    double least;  /* lower scores are negligible */
     double score;  /* ln p(readings, graph); -INFINITY: there is none */
     double others; /* the same of all other graphs that were scored */
     bool any;      /* the graph is a table of hops */
@@ -296,7 +297,7 @@ static int keep_better(struct candidate *c, struct nt_direct *d, bool any,
     size_t hops = (size_t)c->units.count * c->units.count * sizeof *d->hops;
     bool again = isfinite(c->score) && memcmp(d->hops, c->graph.hops, hops) == 0;
     if (!again && isfinite(d->hop) && d->hop > 0)
-        status = nt_graph_score(&g, readings, &score, err);
+        status = nt_graph_score(&g, readings, c->least, &score, err);
     if (status == 0)
         c->others = nt_log_sum(c->others, fmin(score, c->score));
     if (status == 0 && score > c->score) {
@@ -480,6 +481,7 @@ static int find_table(const struct nt_pairs *readings, const struct candidate *g
     *c = (struct candidate){.units = graph->units,
                             .readings = graph->readings,
                             .within_us = graph->within_us,
+                            .least = graph->least,
                             .score = -(double)INFINITY};
     size_t n = q->n, count = 0;
     if (n > TABLE_UNITS)
@@ -909,8 +911,11 @@ int nt_switch_graph_judge(const struct nt_work *w, const struct nt_pairs *readin
     struct graphs g = {.best = &g.c[0], .table = &g.t[0], .tree = evidence};
     if (w->n < 4)
         return 0;
-    for (size_t k = 0; k < CANDIDATES; k++)
+    for (size_t k = 0; k < CANDIDATES; k++) {
         g.c[k].score = g.t[k].score = g.c[k].others = g.t[k].others = -(double)INFINITY;
+        /* a table is weighed with one switch, too, in weigh */
+        g.c[k].least = (*model)->switches > 1 ? evidence - NEGLIGIBLE : -(double)INFINITY;
+    }
     int status = find_graphs(w, readings, *model, &g, &memory, err);
     if (status == 0) {
         weigh(w, readings, *model, &g);

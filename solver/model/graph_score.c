@@ -171,7 +171,7 @@ static int score_ends(struct nt_score *s, uint32_t hosts, double *score, double 
     struct nt_score_value value;
     if (nt_arena_check(&memory, err) != 0)
         return -1;
-    nt_score_integrate(s, &place, &value);
+    nt_score_locate(s, &place, true);
     *score = nt_score_thorough(s, &place, &value);
     *sd = value.sd;
     double prior = 0;
@@ -191,7 +191,7 @@ static int score_ends(struct nt_score *s, uint32_t hosts, double *score, double 
 }
 
 int nt_graph_score(const struct nt_switch_graph *graph, const struct nt_pairs *readings,
-                   double *score, struct nt_err *err)
+                   double least, double *score, struct nt_err *err)
 {
     NT_SCOPED struct nt_arena memory = {0};
     struct nt_pairs pairs = *readings; /* with values of its own */
@@ -211,12 +211,14 @@ int nt_graph_score(const struct nt_switch_graph *graph, const struct nt_pairs *r
     double square = take_links_off(&pairs, graph, row), link = graph->link_us / pairs.scale_us;
     if (nt_score_create(&pairs, &s, err) != 0)
         return -1;
+    double prior = graph_prior(graph) + partition - link * link / (2 * link_sd * link_sd) -
+                   log(link_sd) - 0.5 * log(fmax(square, 1e-9)) + log(2);
     double sd = 1;
     nt_score_allow_low(s);
+    nt_score_set_least(s, least - prior); /* sd < 1 */
     nt_score_set_chain(s, &chain);
     int status = score_ends(s, pairs.hosts, score, &sd, err);
-    *score += graph_prior(graph) + partition - link * link / (2 * link_sd * link_sd) -
-              log(link_sd) + log(sd) - 0.5 * log(fmax(square, 1e-9)) + log(2);
+    *score += prior + log(sd);
     nt_score_destroy(s);
     return status;
 }

@@ -41,7 +41,8 @@ struct nt_switch_graph {
 double nt_graph_levels_odds(const struct nt_switch_graph *graph, const struct nt_pairs *readings,
                             double sd_us);
 
+/* least: scores below it need not be exact; -INFINITY: all are. */
 int nt_graph_score(const struct nt_switch_graph *graph, const struct nt_pairs *readings,
-                   double *score, struct nt_err *err);
+                   double least, double *score, struct nt_err *err);
 
 #endif

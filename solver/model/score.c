@@ -50,6 +50,7 @@ struct settings {
     double power;
     bool allow_low, population, *second, *far; /* the latter two: of hosts */
     double far_variance;                       /* of the end of a far host, over s^2 */
+    double least;                              /* scores below need not be exact */
 };
 
 /* Pairs that are left out, and lists of pairs to leave out or include. */
@@ -286,6 +287,7 @@ int nt_score_create(const struct nt_pairs *pairs, struct nt_score **out, struct 
     if (s == NULL)
         return -1;
     s->pairs = pairs;
+    s->set.least = -(double)INFINITY;
     size_t all = (size_t)pairs->hosts * (pairs->hosts - (pairs->hosts > 0)) / 2, full = 0;
     for (size_t k = 0; k < 2 * pairs->count; k++)
         full += nt_pairs_weight(pairs, k) >= 1;
@@ -421,6 +423,11 @@ void nt_score_set_power(struct nt_score *score, double power)
 {
     score->set.power = power;
     score->last.evaluated = false;
+}
+
+void nt_score_set_least(struct nt_score *score, double least)
+{
+    score->set.least = least;
 }
 
 void nt_score_allow_low(struct nt_score *score)
@@ -1320,6 +1327,12 @@ double nt_score_full(struct nt_score *s, struct nt_score_place *place, struct nt
         }
         total = next;
         *value = other;
+    }
+    if (isfinite(s->set.least)) {
+        nt_score_locate(s, place, true);
+        total = priced(s, *place, value);
+        if (total < s->set.least)
+            return total;
     }
     double fit = nt_score_integrate(s, place, value);
     return fit + outlier_terms(s, value->sd, false);
