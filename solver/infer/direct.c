@@ -384,7 +384,7 @@ int nt_direct_init(struct nt_direct *d, size_t n, struct nt_err *err)
 {
     *d = (struct nt_direct){.n = n, .score = INFINITY, .cost = INFINITY};
     d->linked = calloc(n * n + 1, 1);
-    d->hops = malloc((n * n + 1) * sizeof *d->hops);
+    d->hops = calloc(n * n + 1, sizeof *d->hops);
     d->offset = calloc(n + 1, sizeof *d->offset);
     if (d->linked && d->hops && d->offset)
         return 0;
