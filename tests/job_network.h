@@ -225,6 +225,7 @@ struct job_noise {
     double low;      /* share of those that are a fifth to three fifths low instead */
     double host;     /* sd of an error that a host's readings share, in those of a reading */
     double missing;  /* share of the pairs */
+    double burst;    /* share of the pairs that are read in a burst: with four times the sd */
     bool skewed;     /* exponential tail upwards instead of normal */
     bool one_sided;  /* only upwards: the absolute of a normal one */
     bool directions; /* both directions measured apart */
@@ -263,10 +264,15 @@ static inline struct nt_matrix *job_measure_known(struct nt_model *m, const stru
         for (size_t j = 0; j < i; j++) {
             double t = (double)nt_matrix_get(x, i, j), shared = own[i] + own[j];
             bool off, off_back;
-            double there = job_reading(t, shared, noise, rng, &off), back = there;
+            struct job_noise now = *noise;
+            if (noise->burst > 0 && nt_rng_uniform(rng) < noise->burst) {
+                now.sd_us *= 4;
+                now.sd *= 4;
+            }
+            double there = job_reading(t, shared, &now, rng, &off), back = there;
             off_back = off;
             if (noise->directions)
-                back = job_reading(t, shared, noise, rng, &off_back);
+                back = job_reading(t, shared, &now, rng, &off_back);
             bool none = nt_rng_uniform(rng) < noise->missing;
             nt_matrix_set(x, i, j, none ? NAN : (float)there);
             nt_matrix_set(x, j, i, none ? NAN : (float)back);

@@ -291,4 +291,24 @@ TEST(a_large_group_is_certain)
             assert_at_least(m->link[k].probability, 0.95);
 }
 
+/* Of the pairs that are read in a burst of traffic, many are far too low by chance. */
+TEST(a_burst_invents_no_group)
+{
+    size_t is = 0, seen = 0, made_up = 0;
+    for (uint64_t seed = 0; seed < draws(2, 8); seed++) {
+        struct job_leaves leaves = {.count = 0};
+        struct job j;
+        job_leaves_some(&leaves, 192, 8, 20);
+        struct job_noise noise = {.sd = 0.01, .burst = 0.15, .directions = true};
+        solve(&j, &leaves, 0, 0.15, &noise, seed);
+        is += j.is.count;
+        seen += found(&j);
+        made_up += invented(&j, 0);
+        job_fini(&j);
+    }
+    print_message("%zu of %zu groups found, %zu invented\n", seen, is, made_up);
+    assert_true(seen == is);
+    assert_true(made_up == 0);
+}
+
 RUN_TESTS

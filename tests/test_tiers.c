@@ -3,6 +3,7 @@
 #include "rng.h"
 #include "search.h"
 #include "tiers.h"
+#include "wide_noise.h"
 
 enum { HOSTS = 32, VALUES = HOSTS * HOSTS };
 
@@ -354,6 +355,34 @@ TEST(bad_readings_are_refused)
         assert_int_equal(err.kind, NT_ERR_INPUT);
         assert_null(p);
     }
+}
+
+/* Differences between two readings with an sd of 1: with a part that is of the tail, or has wide
+ * noise. */
+static struct nt_wide_noise fit_wide(double part, double factor, bool tail)
+{
+    enum { DIFFERENCES = 5000 };
+    static float differ[DIFFERENCES];
+    struct nt_rng rng;
+    nt_rng_init(&rng, 4);
+    for (size_t k = 0; k < DIFFERENCES; k++) {
+        bool other = nt_rng_uniform(&rng) < part;
+        double sd = other && !tail ? factor : 1, late = nt_rng_uniform(&rng);
+        differ[k] = (float)fabs(M_SQRT2 * sd * nt_rng_normal(&rng) +
+                                (other && tail ? factor * tan(M_PI / 2 * late) : 0));
+    }
+    return nt_wide_noise_fit(differ, DIFFERENCES, 1, 10);
+}
+
+TEST(wide_noise_is_seen_in_differences)
+{
+    assert_true(fit_wide(0, 1, false).share == 0);
+    assert_true(fit_wide(0.05, 10, true).share == 0);
+    struct nt_wide_noise wide = fit_wide(0.1, 3, false);
+    assert_above(wide.share, 0.07);
+    assert_below(wide.share, 0.13);
+    assert_above(wide.factor, 2.5);
+    assert_below(wide.factor, 3.5);
 }
 
 RUN_TESTS

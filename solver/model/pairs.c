@@ -360,6 +360,8 @@ static int make(struct nt_pairs *p, const struct nt_pair_source *source, struct 
     double step = nt_pairs_step(room, count, 1e-3, steps);
     p->scale_us = median(room, count);
     double sd = noise_of(&stream, differ, several, room, &error);
+    if (sd > 0 && several > 0)
+        p->wide = nt_wide_noise_fit(differ, several, sd, NT_TAIL_SCALE * p->scale_us);
     nt_arena_release(memory, mark);
     stream.at = NULL;
     stream.room = 0;

@@ -21,6 +21,7 @@
 
 #include "err.h"
 #include "memory.h"
+#include "wide_noise.h"
 
 /* One measured value between two hosts. Each direction and each repetition is a separate
  * reading. */
@@ -65,6 +66,7 @@ struct nt_pairs {
     /* Relative noise of the values with weight 1; values with larger standard errors are weighted
      * by it; 0: unknown */
     double usual;
+    struct nt_wide_noise wide;
     double quantum; /* relative step of the timer, divided by sqrt(readings per pair); 0: none */
 };
 

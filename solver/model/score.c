@@ -1077,7 +1077,7 @@ static struct residual residual_of(const struct nt_score *s, uint32_t i, size_t 
 
 /* ln density of a pair's readings if the used one is an outlier. If it is too low, the pair's upper
  * reading is right, and not one of the tail. */
-static double outlier_density(const struct nt_score *s, size_t e, const struct residual *r)
+static double wrong_density(const struct nt_score *s, size_t e, const struct residual *r)
 {
     double density = nt_log_outlier(r->over, 1 + r->mean), single = r->sd * M_SQRT2;
     double x = s->pairs->upper != NULL ? (double)s->pairs->upper[e] - r->mean : (double)NAN;
@@ -1085,6 +1085,15 @@ static double outlier_density(const struct nt_score *s, size_t e, const struct r
         return density;
     double right = -x * x / (2 * single * single) - log(single) - 0.5 * log(2 * M_PI);
     return density + fmax(right - nt_log_outlier(fmax(x, 0), 1) - next_rate(s, true), 0);
+}
+
+/* ln density of a pair that is left out: its reading is wrong, or its noise is wide. The share of
+ * wide noise is known, so that the rate of outliers is taken off. */
+static double outlier_density(const struct nt_score *s, size_t e, const struct residual *r)
+{
+    double wrong = wrong_density(s, e, r),
+           wide = nt_wide_noise_log(&s->pairs->wide, r->over, r->sd);
+    return isfinite(wide) ? nt_log_sum(wrong, wide - next_rate(s, r->over > 0)) : wrong;
 }
 
 /* Gain of toggling a pair with this density as an outlier. */
@@ -1190,9 +1199,10 @@ static void toggle_limits(const struct nt_score *s, double sd, double lever, dou
                           double *limit)
 {
     double high = next_rate(s, true) + nt_log_outlier(1e-9, 1), low = next_rate(s, false) + log(2);
+    double wide = nt_wide_noise_limit(&s->pairs->wide, near, lever);
     for (uint32_t c = 0; c < s->tree.classes; c++) {
         double sigma = sd / sqrt(s->weight[c]);
-        double need = -near - fmax(high, low) - log(sigma) - 0.5 * log(2 * M_PI);
+        double need = fmin(-near - fmax(high, low) - log(sigma) - 0.5 * log(2 * M_PI), wide);
         limit[c] = need > 0 ? sigma * sqrt(2 * need * (1 - lever)) : 0;
     }
 }
