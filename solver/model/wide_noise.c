@@ -39,6 +39,8 @@ static double fit_noises(struct noises *n, const double *count)
         double p[NOISES], square = 0, all = 0;
         log_p = 0;
         for (int k = 0; k < BINS; k++) {
+            if (count[k] <= 0)
+                continue;
             double sds = (k + 0.5) * bin_sds, any = densities(n, sds, p);
             for (int c = 0; c < NOISES; c++)
                 sum[c] += count[k] * p[c] / any;
