@@ -345,7 +345,7 @@ static int make(struct nt_pairs *p, const struct nt_pair_source *source, struct 
     float *room = nt_arena_array(memory, source->most, sizeof *room);
     float *differ = nt_arena_array(memory, source->most / 2, sizeof *differ);
     float *steps = nt_arena_array(memory, source->most, sizeof *steps);
-    size_t count = 0, several = 0;
+    size_t count = 0, several = 0, most = 0; /* most: readings of a pair */
     double error;
     if (nt_arena_check(memory, err) != 0)
         return -1;
@@ -355,12 +355,13 @@ static int make(struct nt_pairs *p, const struct nt_pair_source *source, struct 
             room[count++] = (float)stream.at[k].us;
         if (stream.count > 1)
             differ[several++] = (float)(stream.at[1].us - stream.at[0].us);
+        most = stream.count > most ? stream.count : most;
     }
     /* below a thousandth, a timer is negligible in the noise */
     double step = nt_pairs_step(room, count, 1e-3, steps);
     p->scale_us = median(room, count);
     double sd = noise_of(&stream, differ, several, room, &error);
-    if (sd > 0 && several > 0)
+    if (sd > 0 && most == 2) /* the lowest two of more have another distribution */
         p->wide = nt_wide_noise_fit(differ, several, sd, NT_TAIL_SCALE * p->scale_us);
     nt_arena_release(memory, mark);
     stream.at = NULL;
