@@ -27,15 +27,16 @@ static double densities(const struct noises *n, double sds, double p[NOISES])
     return p[USUAL] + p[WIDE] + p[TAIL];
 }
 
-/* Fits the shares and the factor to the numbers of differences. Two readings are of the tail with
- * twice its prior rate. Returns ln of the likelihood. */
+/* Fits the shares and the factor to the numbers of differences, from the given ones. A difference
+ * has two readings that can be of the tail, so that its prior rate is twice that of a reading.
+ * Returns ln of the likelihood. */
 static double fit_noises(struct noises *n, const double *count)
 {
     enum { ROUNDS = 40 };
     const double least_factor = 1.5; /* less is the same noise */
     double log_p = 0;
     for (int round = 0; round < ROUNDS; round++) {
-        double sum[NOISES] = {[USUAL] = 2 * NT_TAIL_RATE_PRIOR - 2, [TAIL] = 2};
+        double sum[NOISES] = {[USUAL] = NT_TAIL_RATE_PRIOR - 1, [TAIL] = 2};
         double p[NOISES], square = 0, all = 0;
         log_p = 0;
         for (int k = 0; k < BINS; k++) {
