@@ -115,8 +115,8 @@ static int opposite(int index)
     return index < NT_RATIOS / 2 ? 6 : 2;
 }
 
-/* Finds the maximum on the grid. */
-static double find_maximum(struct grid *g, struct nt_score_place place, int *e, int *l)
+/* Finds the maximum on the grid; the search starts from the place. */
+static void find_maximum(struct grid *g, struct nt_score_place place, int *e, int *l)
 {
     const struct nt_place_density *d = g->density;
     *e = index_of(place.ends);
@@ -136,7 +136,12 @@ static double find_maximum(struct grid *g, struct nt_score_place place, int *e, 
             *l = l2;
         }
     }
-    return best;
+}
+
+static void set_place(const struct nt_place_density *d, int e, int l, struct nt_score_place *place)
+{
+    place->ends = e;
+    place->links = d->links ? l : place->links;
 }
 
 static double integrate(const struct nt_place_density *d, struct nt_score_place *place,
@@ -151,8 +156,7 @@ static double integrate(const struct nt_place_density *d, struct nt_score_place 
     double best = climb(&g, d->links, &e, &l);
     const struct three ends = {at(&g, e - 1, l), best, at(&g, e + 1, l)};
     const struct three links = {at(&g, e, l - 1), best, at(&g, e, l + 1)};
-    place->ends = e;
-    place->links = d->links ? l : place->links;
+    set_place(d, e, l, place);
     double sum = axis(&g, ends, false, place);
     sum += d->links ? axis(&g, links, true, place) : 0;
     return sum + d->value(d->of, *place, only_rough);
@@ -172,7 +176,6 @@ double nt_places_locate(const struct nt_place_density *d, struct nt_score_place 
         return 0;
     }
     find_maximum(&g, *place, &e, &l);
-    place->ends = e;
-    place->links = d->links ? l : place->links;
+    set_place(d, e, l, place);
     return d->lengths * most_bend() / 8; /* half a step from the maximum */
 }
