@@ -225,7 +225,7 @@ struct job_noise {
     double low;      /* share of those that are a fifth to three fifths low instead */
     double host;     /* sd of an error that a host's readings share, in those of a reading */
     double missing;  /* share of the pairs */
-    double burst;    /* share of the pairs that are read in a burst: with four times the sd */
+    double burst;    /* share of the pairs with four times the sd */
     bool skewed;     /* exponential tail upwards instead of normal */
     bool one_sided;  /* only upwards: the absolute of a normal one */
     bool directions; /* both directions measured apart */

@@ -291,7 +291,7 @@ TEST(a_large_group_is_certain)
             assert_at_least(m->link[k].probability, 0.95);
 }
 
-/* Of the pairs that are read in a burst of traffic, many are far too low by chance. */
+/* In a burst of traffic, the readings of many pairs are too low by chance. */
 TEST(a_burst_invents_no_group)
 {
     size_t is = 0, seen = 0, made_up = 0;

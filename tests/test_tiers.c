@@ -357,8 +357,8 @@ TEST(bad_readings_are_refused)
     }
 }
 
-/* Differences between two readings with an sd of 1: with a part that is of the tail, or has wide
- * noise. */
+/* Fits differences between two readings with an sd of 1. A part of them has wide noise, or is of
+ * the tail. */
 static struct nt_wide_noise fit_wide(double part, double factor, bool tail)
 {
     enum { DIFFERENCES = 5000 };

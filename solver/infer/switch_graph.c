@@ -913,7 +913,7 @@ int nt_switch_graph_judge(const struct nt_work *w, const struct nt_pairs *readin
         return 0;
     for (size_t k = 0; k < CANDIDATES; k++) {
         g.c[k].score = g.t[k].score = g.c[k].others = g.t[k].others = -(double)INFINITY;
-        /* a table is weighed with one switch, too, in weigh */
+        /* weigh needs exact scores of tables if the tree is one switch */
         g.c[k].least = (*model)->switches > 1 ? evidence - NEGLIGIBLE : -(double)INFINITY;
     }
     int status = find_graphs(w, readings, *model, &g, &memory, err);

@@ -41,7 +41,7 @@ struct nt_switch_graph {
 double nt_graph_levels_odds(const struct nt_switch_graph *graph, const struct nt_pairs *readings,
                             double sd_us);
 
-/* least: scores below it need not be exact; -INFINITY: all are. */
+/* Scores below least are not exact (nt_score_set_least). */
 int nt_graph_score(const struct nt_switch_graph *graph, const struct nt_pairs *readings,
                    double least, double *score, struct nt_err *err);
 

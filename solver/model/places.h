@@ -35,8 +35,8 @@ struct nt_place_density {
  * *place, and *place is set to it. The two axes are taken as independent. */
 double nt_places_integrate(const struct nt_place_density *density, struct nt_score_place *place);
 
-/* Sets *place to about the maximum, by rough values alone: on the grid, or (fine) between its
- * steps. Returns by how much ln of the integral may exceed ln p there. */
+/* Sets *place near the maximum with rough values alone: to a point of the grid, or (fine) between
+ * these points. Returns the most by which ln of the integral exceeds ln p there. */
 double nt_places_locate(const struct nt_place_density *density, struct nt_score_place *place,
                         bool fine);
 

@@ -508,8 +508,8 @@ static void factor(struct nt_score *s, double ends, double links)
     s->log_det = log(fabs(product * s->root)) + exponent * M_LN2;
 }
 
-/* Values of a node are computed in local arrays: these overlap no other, so that the compiler can
- * use vectors. */
+/* The values of a node are computed in local arrays. These do not overlap other arrays, so the
+ * compiler can use vector instructions. */
 static inline void add_to(double *sum, const double more[R])
 {
     for (int r = 0; r < R; r++)
@@ -1087,8 +1087,8 @@ static double wrong_density(const struct nt_score *s, size_t e, const struct res
     return density + fmax(right - nt_log_outlier(fmax(x, 0), 1) - next_rate(s, true), 0);
 }
 
-/* ln density of a pair that is left out: its reading is wrong, or its noise is wide. The share of
- * wide noise is known, so that the rate of outliers is taken off. */
+/* ln density of a pair that is left out: its reading is wrong, or its noise is wide. Callers add
+ * the rate of outliers, which does not apply to wide noise. */
 static double outlier_density(const struct nt_score *s, size_t e, const struct residual *r)
 {
     double wrong = wrong_density(s, e, r),

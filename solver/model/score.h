@@ -47,8 +47,8 @@ enum {
     NT_SCORE_DOWNDATES = 80, /* then their cubic cost equals that of a few solutions */
 };
 
-/* ln odds by which a chain, or a pair that is left out, must be better than what was there: less is
- * a random walk. */
+/* The least gain in ln odds for which a chain is replaced or a pair is left out. Smaller gains lead
+ * to a random walk. */
 #define NT_SCORE_WORTH 0.01
 
 /* A pair whose weight differs from the weight of its class. */
@@ -86,7 +86,8 @@ void nt_score_destroy(struct nt_score *score);
  * the class ^ (-2 power)), and the hosts of the second population (NULL: none; copied). */
 void nt_score_set_power(struct nt_score *score, double power);
 void nt_score_allow_low(struct nt_score *score); /* readings can also be too low */
-/* Scores below this need not be exact: the value at the maximum is enough. -INFINITY at first. */
+/* Scores below least are not integrated: the value at the maximum replaces them. The default is
+ * -INFINITY. */
 void nt_score_set_least(struct nt_score *score, double least);
 void nt_score_set_population(struct nt_score *score, const bool *second);
 /* Hosts (copied) whose ends have an additional standard deviation, ratio times s. */
@@ -112,8 +113,8 @@ void nt_score_set_moved(struct nt_score *score, const struct nt_chain *chain, co
 double nt_score_evaluate(struct nt_score *score, struct nt_score_place place,
                          struct nt_score_value *value);
 
-/* Sets *place to about the maximum: on the grid, or (fine) between its steps. The search for it
- * starts from *place. Returns by how much ln of the sum may exceed the value there. */
+/* Sets *place near the maximum: to a point of the grid, or (fine) between these points. The search
+ * starts from *place. Returns the most by which ln of the sum exceeds the value there. */
 double nt_score_locate(struct nt_score *score, struct nt_score_place *place, bool fine);
 
 /* ln of the sum over all places of the grid, approximated along the two axes through its maximum.

@@ -230,8 +230,9 @@ static bool score_full(struct nt_search *s, const struct nt_chain *chain, struct
  * own, or not at all. */
 enum effort { NARROW, WIDE, FULL };
 
-/* ln odds of work->chain over the best, by a screen; *place: set to that of the chain. Without
- * the integral if values near its maximum are too low. */
+/* Returns the ln odds of work->chain over the best chain, from a screen, and sets *place to the
+ * maximum of the chain. Does not compute the integral if the values near the maximum are too low.
+ */
 static double screen_chain(struct nt_search *s, size_t count, enum effort effort,
                            struct nt_score_place *place, struct nt_score_value *value)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Noise that is wider for a part of the pairs, for example of those that were read during a burst
- * of traffic. The differences between the readings of a pair show this: their distribution is a
- * mixture of two normal ones and of the tail, fitted by expectation maximisation (Dempster, Laird,
- * Rubin, 1977). Wide noise is assumed only if its two parameters are worth it (Schwarz, 1978).
+/* Some pairs can have wider noise than the others, for example pairs that were read during a burst
+ * of traffic. The differences between the two readings of each pair show it. Their distribution is
+ * a mixture of two normal distributions and of the tail, fitted by expectation maximisation
+ * (Dempster, Laird, Rubin, 1977). The model has wide noise only if the likelihood gains more than
+ * two parameters cost (Schwarz, 1978).
  * Tests: test_tiers.c, test_small_groups.c. */
 #ifndef NT_WIDE_NOISE_H
 #define NT_WIDE_NOISE_H
@@ -22,8 +23,9 @@ struct nt_wide_noise nt_wide_noise_fit(const float *differ, size_t pairs, double
  * -INFINITY: there is none. */
 double nt_wide_noise_log(const struct nt_wide_noise *wide, double over, double sd);
 
-/* Half the square of the standard score from which ln of the ratio of this to the density with the
- * usual sd is above -near. lever: as a residual is smaller by this share. INFINITY: never. */
+/* Half of the square of the least standard score at which nt_wide_noise_log exceeds ln of the
+ * density with the usual sd, less near. lever: the share by which a residual is smaller than the
+ * error. INFINITY: there is no wide noise. */
 double nt_wide_noise_limit(const struct nt_wide_noise *wide, double near, double lever);
 
 #endif
