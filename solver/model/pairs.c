@@ -299,14 +299,38 @@ static int make_arrays(struct nt_pairs *p, const struct one *at, struct nt_err *
     return nt_arena_check(&p->memory, err);
 }
 
-/* Rows, filled by the columns in order, so that none needs to be sorted. */
+/* Pairs of a host by the seat of the other one. */
+struct row {
+    const struct one **pair;
+    uint64_t *filled; /* bits of seats */
+};
+
+static void put(struct row *row, uint32_t seat, const struct one *pair)
+{
+    row->pair[seat] = pair;
+    row->filled[seat / 64] |= UINT64_C(1) << seat % 64;
+}
+
+/* Appends the pairs of a row, in the order of seats, and empties it. */
+static void take_row(struct nt_pairs *p, struct row *row, size_t k)
+{
+    for (uint32_t word = 0; word <= p->hosts / 64; word++)
+        for (uint64_t left = row->filled[word]; left != 0; left &= left - 1) {
+            uint32_t seat = 64 * word + (uint32_t)__builtin_ctzll(left);
+            add_entry(p, k++, seat, row->pair[seat]);
+        }
+    memset(row->filled, 0, (p->hosts / 64 + 1) * sizeof *row->filled);
+}
+
 static int fill_rows(struct nt_pairs *p, const struct one *at, const struct key *key,
                      struct nt_arena *memory, struct nt_err *err)
 {
     uint32_t hosts = p->all, *seat = nt_arena_array(memory, hosts, sizeof *seat);
     size_t *first = nt_arena_array(memory, (size_t)hosts + 1, sizeof *first);
+    size_t *second = nt_arena_array(memory, p->count, sizeof *second), k = 0;
     size_t *begin = nt_arena_array(memory, (size_t)hosts + 1, sizeof *begin);
-    size_t *second = nt_arena_array(memory, p->count, sizeof *second);
+    struct row row = {nt_arena_array(memory, hosts, sizeof *row.pair),
+                      nt_arena_array(memory, hosts / 64 + 1, sizeof *row.filled)};
     while (p->hosts < hosts && isfinite(key[p->hosts].mean))
         p->hosts++;
     if (nt_arena_check(memory, err) != 0 || make_arrays(p, at, err) != 0)
@@ -316,22 +340,23 @@ static int fill_rows(struct nt_pairs *p, const struct one *at, const struct key 
         seat[key[h].host] = h;
     }
     list_seconds(at, p->count, hosts, first, second);
-    for (size_t k = 0; k < p->count; k++)
-        begin[at[k].a + 1]++;
-    for (uint32_t h = 0; h < hosts; h++)
-        begin[h + 1] += begin[h];
-    size_t *end =
-        p->start + 1; /* counted one further, so that start is right when they are filled */
-    for (uint32_t h = 0; h < p->hosts; h++) {
-        uint32_t i = p->origin[h];
-        end[h + 1] = end[h] + begin[i + 1] - begin[i] + first[i + 1] - first[i];
+    for (uint32_t h = 0; h < hosts; h++) {
+        begin[h] = k;
+        while (k < p->count && at[k].a == h)
+            k++;
     }
+    begin[hosts] = k;
     for (uint32_t h = 0; h < p->hosts; h++) {
         uint32_t i = p->origin[h];
-        for (size_t k = begin[i]; k < begin[i + 1]; k++)
-            add_entry(p, end[seat[at[k].b]]++, h, &at[k]);
-        for (size_t k = first[i]; k < first[i + 1]; k++)
-            add_entry(p, end[seat[at[second[k]].a]]++, h, &at[second[k]]);
+        p->start[h + 1] = p->start[h] + begin[i + 1] - begin[i] + first[i + 1] - first[i];
+    }
+    /* in the order of readings, whose memory is near then */
+    for (uint32_t i = 0; i < hosts; i++) {
+        for (k = begin[i]; k < begin[i + 1]; k++)
+            put(&row, seat[at[k].b], &at[k]);
+        for (k = first[i]; k < first[i + 1]; k++)
+            put(&row, seat[at[second[k]].a], &at[second[k]]);
+        take_row(p, &row, p->start[seat[i]]);
     }
     return 0;
 }
