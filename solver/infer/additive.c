@@ -80,8 +80,8 @@ static int find_tree(const struct nt_work *w, struct additive *t, struct nt_aren
                      struct nt_err *err)
 {
     size_t n = w->n, others = n - 1;
-    float *sum = nt_arena_array(memory, others * others, sizeof *sum);
-    float *count = nt_arena_array(memory, others * others, sizeof *count);
+    size_t pitch = nt_merges_pitch((uint32_t)others);
+    struct nt_between *table = nt_arena_array(memory, others * pitch, sizeof *table);
     struct nt_merge *merge = nt_arena_array(memory, n, sizeof *merge);
     uint32_t *room = nt_arena_array(memory, 2 * n, sizeof *room);
     t->parent = nt_arena_array(memory, 2 * n, sizeof *t->parent);
@@ -95,11 +95,10 @@ static int find_tree(const struct nt_work *w, struct additive *t, struct nt_aren
         t->depth[i] = reading(w, i, 0);
         for (size_t j = 1; j < n; j++) {
             double shared = (reading(w, i, 0) + reading(w, j, 0) - reading(w, i, j)) / 2;
-            sum[(i - 1) * others + j - 1] = (float)-shared;
-            count[(i - 1) * others + j - 1] = 1;
+            table[(i - 1) * pitch + j - 1] = (struct nt_between){(float)-shared, 1};
         }
     }
-    size_t merges = nt_merges_find((uint32_t)others, sum, count, NULL, merge, room);
+    size_t merges = nt_merges_find((uint32_t)others, table, NULL, merge, room);
     uint32_t top = 1;
     for (size_t k = 0; k < merges; k++) {
         uint32_t a = merge[k].a + 1, b = merge[k].b + 1;

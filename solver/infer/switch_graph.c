@@ -168,19 +168,19 @@ static int find_cuts(const struct nt_work *w, size_t hosts, struct candidate *c,
                      struct nt_arena *memory, struct nt_err *err)
 {
     size_t n = w->n;
-    float *sum = nt_arena_array(memory, n * n, sizeof *sum);
-    float *count = nt_arena_array(memory, n * n, sizeof *count);
+    size_t pitch = nt_merges_pitch((uint32_t)n);
+    struct nt_between *table = nt_arena_array(memory, n * pitch, sizeof *table);
     struct nt_merge *merge = nt_arena_array(memory, n, sizeof *merge);
     uint32_t *room = nt_arena_array(memory, 2 * n, sizeof *room);
     double *near = nt_arena_array(memory, n, sizeof *near);
     for (int k = 0; k < 2 * CUTS; k++)
         if (units_init(&c[k].units, hosts, memory, err) < 0)
             return -1;
-    for (size_t p = 0; p < n * n; p++) {
-        count[p] = w->d[p] == w->d[p] ? 1 : 0;
-        sum[p] = w->d[p] == w->d[p] ? w->d[p] : 0;
-    }
-    size_t merges = nt_merges_find((uint32_t)n, sum, count, NULL, merge, room);
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < n; j++)
+            if (!isnan(w->d[i * n + j]))
+                table[i * pitch + j] = (struct nt_between){w->d[i * n + j], 1};
+    size_t merges = nt_merges_find((uint32_t)n, table, NULL, merge, room);
     if (cut_gaps(w, merge, merges, c, memory, err) < 0)
         return -1;
     merges = link_nearest(w, merge, near, room);

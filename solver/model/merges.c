@@ -8,18 +8,21 @@
 
 #include "graph.h"
 
+/* In a table of distances, sum is the distance: the mean reading. */
+
 /* The nearest unit that remains, by a row of distances; UINT32_MAX: none. Ties are resolved for the
  * previous unit, if it is among them, then for the first. */
-static uint32_t nearest(uint32_t units, const float *row, const uint32_t *gone, uint32_t before)
+static uint32_t nearest(uint32_t units, const struct nt_between *row, const uint32_t *gone,
+                        uint32_t before)
 {
     uint32_t found = UINT32_MAX;
     float least = INFINITY;
     for (uint32_t b = 0; b < units; b++)
-        if (row[b] < least && !gone[b]) {
-            least = row[b];
+        if (row[b].sum < least && !gone[b]) {
+            least = row[b].sum;
             found = b;
         }
-    return found != UINT32_MAX && before != UINT32_MAX && row[before] <= least ? before : found;
+    return found != UINT32_MAX && before != UINT32_MAX && row[before].sum <= least ? before : found;
 }
 
 static int by_height(const void *x, const void *y)
@@ -28,39 +31,45 @@ static int by_height(const void *x, const void *y)
     return NT_ORDER(a->height, b->height, NT_ORDER(a->a, b->a, NT_ORDER(a->b, b->b, 0)));
 }
 
-/* sum becomes the distances of units: mean readings, infinite where there are none. */
-static void find_distances(uint32_t units, float *sum, const float *count, const uint32_t *parent)
+size_t nt_merges_pitch(uint32_t units)
 {
-    for (uint32_t a = 0; a < units; a++)
-        for (uint32_t b = 0; b < units; b++) {
-            size_t at = (size_t)a * units + b;
-            bool any = a != b && count[at] > 0 && (parent == NULL || parent[a] == parent[b]);
-            sum[at] = any ? sum[at] / count[at] : (float)INFINITY;
-        }
+    const size_t line = 64 / sizeof(struct nt_between);
+    return (units / line | 1) * line + line;
 }
 
-static void join(uint32_t units, float *distance, float *count, uint32_t *gone, uint32_t a,
-                 uint32_t b)
+/* Infinite where there are no readings. */
+static void find_distances(uint32_t units, struct nt_between *table, const uint32_t *parent)
 {
-    gone[b] = 1;
-    for (uint32_t j = 0; j < units; j++) {
-        size_t at = (size_t)a * units + j, other = (size_t)b * units + j;
-        if (gone[j] || j == a || !isfinite(distance[other]))
-            continue;
-        float all = count[at] + count[other], mean = distance[other];
-        if (isfinite(distance[at]))
-            mean = (distance[at] * count[at] + distance[other] * count[other]) / all;
-        distance[at] = distance[(size_t)j * units + a] = mean;
-        count[at] = count[(size_t)j * units + a] = all;
+    for (uint32_t a = 0; a < units; a++) {
+        struct nt_between *row = table + a * nt_merges_pitch(units);
+        for (uint32_t b = 0; b < units; b++) {
+            bool any = a != b && row[b].count > 0 && (parent == NULL || parent[a] == parent[b]);
+            row[b].sum = any ? row[b].sum / row[b].count : (float)INFINITY;
+        }
     }
 }
 
-size_t nt_merges_find(uint32_t units, float *sum, float *count, const uint32_t *parent,
+static void join(uint32_t units, struct nt_between *table, uint32_t *gone, uint32_t a, uint32_t b)
+{
+    size_t pitch = nt_merges_pitch(units);
+    struct nt_between *at = table + a * pitch, *other = table + b * pitch;
+    gone[b] = 1;
+    for (uint32_t j = 0; j < units; j++) {
+        if (gone[j] || j == a || !isfinite(other[j].sum))
+            continue;
+        struct nt_between all = {other[j].sum, at[j].count + other[j].count};
+        if (isfinite(at[j].sum))
+            all.sum = (at[j].sum * at[j].count + other[j].sum * other[j].count) / all.count;
+        at[j] = table[j * pitch + a] = all;
+    }
+}
+
+size_t nt_merges_find(uint32_t units, struct nt_between *table, const uint32_t *parent,
                       struct nt_merge *merge, uint32_t *room)
 {
     size_t merges = 0, length = 0;
     uint32_t next = 0, *chain = room, *gone = room + units;
-    find_distances(units, sum, count, parent);
+    find_distances(units, table, parent);
     memset(gone, 0, units * sizeof *gone);
     while (true) {
         while (length == 0 && next < units && gone[next])
@@ -70,14 +79,15 @@ size_t nt_merges_find(uint32_t units, float *sum, float *count, const uint32_t *
         if (length == 0)
             chain[length++] = next;
         uint32_t a = chain[length - 1], before = length > 1 ? chain[length - 2] : UINT32_MAX;
-        uint32_t b = nearest(units, sum + (size_t)a * units, gone, before);
+        const struct nt_between *row = table + a * nt_merges_pitch(units);
+        uint32_t b = nearest(units, row, gone, before);
         if (b == UINT32_MAX) { /* nothing to join with: finished with it */
             gone[a] = 1;
             length--;
         } else if (b == before) {
             uint32_t low = a < b ? a : b, high = a < b ? b : a;
-            merge[merges++] = (struct nt_merge){low, high, (double)sum[(size_t)a * units + b]};
-            join(units, sum, count, gone, low, high);
+            merge[merges++] = (struct nt_merge){low, high, (double)row[b].sum};
+            join(units, table, gone, low, high);
             length -= 2;
         } else if (length < units) {
             chain[length++] = b;

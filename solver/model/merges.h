@@ -13,10 +13,19 @@ struct nt_merge {
     double height;
 };
 
-/* sum, count: units * units, symmetric, of the readings between two units; destroyed. parent: only
- * units with equal parents are joined; NULL: all can be. merge: room for units. room: working
- * memory, 2 * units elements. Returns the number of merges, ascending by height. */
-size_t nt_merges_find(uint32_t units, float *sum, float *count, const uint32_t *parent,
+/* Of the readings between two units. */
+struct nt_between {
+    float sum, count;
+};
+
+/* Elements from a row of a table of units to the next. Columns of rows whose distance is a power of
+ * two share a few places of a cache. */
+size_t nt_merges_pitch(uint32_t units);
+
+/* table: units rows of nt_merges_pitch(units), symmetric; destroyed. parent: only units with equal
+ * parents are joined; NULL: all can be. merge: room for units. room: working memory, 2 * units
+ * elements. Returns the number of merges, ascending by height. */
+size_t nt_merges_find(uint32_t units, struct nt_between *table, const uint32_t *parent,
                       struct nt_merge *merge, uint32_t *room);
 
 /* Writes the clusters after this number of merges to group[units], as numbers below units. */

@@ -64,7 +64,7 @@ struct of_best {
 /* Average linkage of units (merges.h), with the cuts of it. */
 struct linkage {
     uint32_t *units, *group, *parent; /* hosts: their unit; units */
-    float *sum, *count;
+    struct nt_between *table;
     double *mean; /* per host: mean that is subtracted from its readings */
     struct nt_merge *merge;
     struct cut *cut;
@@ -637,23 +637,21 @@ static bool move_groups(struct nt_search *s)
 }
 
 /* Sums and counts of the readings between units, with work->link.mean subtracted for each end, in
- * work->link.sum and count. Hosts whose unit is UINT32_MAX are left out, and with parent also pairs
+ * work->link.table. Hosts whose unit is UINT32_MAX are left out, and with parent also pairs
  * of different parents. */
 static void sum_units(struct nt_search *s, uint32_t units, const uint32_t *parent)
 {
     struct search_work *w = s->work;
     const struct nt_pairs *p = s->pairs;
-    memset(w->link.sum, 0, (size_t)units * units * sizeof *w->link.sum);
-    memset(w->link.count, 0, (size_t)units * units * sizeof *w->link.count);
+    size_t pitch = nt_merges_pitch(units);
+    memset(w->link.table, 0, units * pitch * sizeof *w->link.table);
     for (uint32_t i = 0; units == p->hosts && i < p->hosts; i++) /* each is one: row by row */
         for (size_t k = p->start[i]; k < p->start[i + 1]; k++) {
             uint32_t j = p->entry[k].host;
             if (s->fit.off[k] || (parent != NULL && parent[i] != parent[j]))
                 continue;
-            size_t at = (size_t)i * units + j;
-            w->link.sum[at] =
-                (float)((double)p->entry[k].value - (w->link.mean[i] + w->link.mean[j]));
-            w->link.count[at] = 1;
+            double value = (double)p->entry[k].value - (w->link.mean[i] + w->link.mean[j]);
+            w->link.table[i * pitch + j] = (struct nt_between){(float)value, 1};
         }
     for (uint32_t i = 0; units < p->hosts && i < p->hosts; i++)
         for (size_t k = w->link.units[i] != UINT32_MAX ? p->start[i + 1] : p->start[i];
@@ -664,9 +662,10 @@ static void sum_units(struct nt_search *s, uint32_t units, const uint32_t *paren
                 continue;
             double value =
                 (double)p->entry[k].value - (w->link.mean[i] + w->link.mean[p->entry[k].host]);
-            size_t at = (size_t)a * units + b, back = (size_t)b * units + a;
-            w->link.sum[at] = w->link.sum[back] = w->link.sum[at] + (float)value;
-            w->link.count[at] = w->link.count[back] = w->link.count[at] + 1;
+            struct nt_between *at = &w->link.table[a * pitch + b];
+            at->sum += (float)value;
+            at->count += 1;
+            w->link.table[b * pitch + a] = *at;
         }
 }
 
@@ -764,8 +763,7 @@ static bool split_group(struct nt_search *s, uint32_t k, size_t count, uint32_t 
     if (units > SPLIT_UNITS) { /* the two of the last merge, or those that outliers alone connect */
         subtract_tiers(s);
         sum_units(s, units, NULL);
-        size_t merges =
-            nt_merges_find(units, w->link.sum, w->link.count, NULL, w->link.merge, w->room);
+        size_t merges = nt_merges_find(units, w->link.table, NULL, w->link.merge, w->room);
         if (merges == 0)
             return false;
         nt_merges_cut(w->link.merge, merges + 1 < units ? merges : merges - 1, units,
@@ -933,8 +931,7 @@ static bool insert_cuts(struct nt_search *s, uint32_t k, uint32_t units)
 {
     struct search_work *w = s->work;
     sum_units(s, units, w->link.parent);
-    size_t merges =
-        nt_merges_find(units, w->link.sum, w->link.count, w->link.parent, w->link.merge, w->room);
+    size_t merges = nt_merges_find(units, w->link.table, w->link.parent, w->link.merge, w->room);
     size_t n = list_cuts(w->link.merge, merges, true, w->link.cut),
            most = w->small ? n : INSERT_CUTS;
     for (size_t c = 0; c < n && c < most; c++) {
@@ -1010,8 +1007,7 @@ static void start_from(struct nt_search *s)
     for (uint32_t i = 0; i < s->best.hosts; i++)
         w->link.units[i] = i;
     sum_units(s, s->best.hosts, NULL);
-    size_t merges =
-        nt_merges_find(s->best.hosts, w->link.sum, w->link.count, NULL, w->link.merge, w->room);
+    size_t merges = nt_merges_find(s->best.hosts, w->link.table, NULL, w->link.merge, w->room);
     n = list_cuts(w->link.merge, merges, false, w->link.cut);
     most = n < PAIR_CUTS ? n : PAIR_CUTS;
     for (size_t a = 0; a < n; a++)
@@ -1298,7 +1294,7 @@ static int init(struct nt_search *s, struct nt_err *err)
 {
     struct nt_arena *m = &s->memory;
     uint32_t hosts = s->pairs->hosts;
-    size_t nodes = 2 * (size_t)hosts + 1, square = (size_t)hosts * hosts;
+    size_t nodes = 2 * (size_t)hosts + 1;
     struct search_work *w = s->work = nt_arena_array(m, 1, sizeof *w);
     if (w == NULL || nt_chain_init(&s->best, hosts, m, err) != 0 ||
         nt_chain_init(&w->chain, hosts, m, err) != 0 ||
@@ -1321,8 +1317,7 @@ static int init(struct nt_search *s, struct nt_err *err)
     w->below = nt_arena_array(m, nodes, sizeof *w->below);
     w->inner = nt_arena_array(m, nodes, sizeof *w->inner);
     w->best.first = nt_arena_array(m, hosts, NT_TIERS_MAX * sizeof *w->best.first);
-    w->link.sum = nt_arena_array(m, square, sizeof *w->link.sum);
-    w->link.count = nt_arena_array(m, square, sizeof *w->link.count);
+    w->link.table = nt_arena_array(m, hosts * nt_merges_pitch(hosts), sizeof *w->link.table);
     w->link.merge = nt_arena_array(m, hosts, sizeof *w->link.merge);
     w->link.mean = nt_arena_array(m, hosts, sizeof *w->link.mean);
     w->longer = nt_arena_array(m, hosts, sizeof *w->longer);
