@@ -16,6 +16,7 @@
  * equal: a torus of four by four is a hypercube of four dimensions, a ring of four one of two. */
 
 struct counts {
+    const struct nt_direct *d;
     size_t n, links;
     uint32_t *of;    /* n: vertices at each number of hops */
     uint32_t *level; /* n: links, twice, between vertices at the same number of hops */
@@ -23,6 +24,7 @@ struct counts {
     uint32_t *neighbour;
     size_t *queue, *hops;   /* n */
     uint64_t *mark, *other; /* n: a mark of each vertex's counts, sorted */
+    bool marked, possible;  /* mark is set; its result */
 };
 
 static uint64_t mark_of(const struct counts *c)
@@ -87,6 +89,15 @@ static bool graph_marks(const struct nt_direct *d, struct counts *c)
     return true;
 }
 
+/* As above, once: most graphs have no lattice's number of links. */
+static bool has_marks(struct counts *c)
+{
+    if (!c->marked)
+        c->possible = graph_marks(c->d, c);
+    c->marked = true;
+    return c->possible;
+}
+
 /* The number of links of a lattice: a quick test that rejects most candidates. */
 static size_t links_of(const struct nt_lattice *l, size_t n)
 {
@@ -101,7 +112,7 @@ static size_t links_of(const struct nt_lattice *l, size_t n)
 static bool lattice_matches(const struct nt_lattice *l, struct counts *c)
 {
     /* a twist along two columns or rows may give two hosts one link or two */
-    if (l->twist == 0 && links_of(l, c->n) != c->links)
+    if ((l->twist == 0 && links_of(l, c->n) != c->links) || !has_marks(c))
         return false;
     if (l->wraps) /* all vertices have equal degrees */
         return c->mark[0] == c->mark[c->n - 1] && lattice_mark(l, c, 0) == c->mark[0];
@@ -143,7 +154,7 @@ static bool try_sizes(struct nt_lattice *l, size_t rest, size_t most, size_t lea
 static bool try_twists(struct nt_lattice *l, size_t n, struct counts *c)
 {
     *l = (struct nt_lattice){.dimensions = 2, .wraps = true};
-    if (c->links > 2 * n || c->mark[0] != c->mark[n - 1])
+    if (c->links > 2 * n || !has_marks(c) || c->mark[0] != c->mark[n - 1])
         return false;
     for (size_t shorter = n; shorter >= 2; shorter--) {
         if (n % shorter != 0 || shorter * shorter > n)
@@ -159,18 +170,16 @@ static bool try_twists(struct nt_lattice *l, size_t n, struct counts *c)
     return false;
 }
 
-static void recognise_lattice(const struct nt_direct *d, struct nt_model *m, struct counts *c)
+static void recognise_lattice(struct nt_model *m, struct counts *c)
 {
-    size_t n = d->n, links = d->links, degree = 0;
+    size_t n = c->n, links = c->links, degree = 0;
     struct nt_lattice cube = {0}, l = {.wraps = true};
     m->family = NT_FAMILY_IRREGULAR;
-    if (!graph_marks(d, c))
-        return;
     while ((size_t)1 << degree < n && degree < NT_DIMENSIONS_MAX)
         cube.size[degree++] = 2;
     cube.dimensions = degree;
     struct nt_lattice ring = {.dimensions = 1, .size = {n}, .wraps = true};
-    if (links == n * (n - 1) / 2)
+    if (links == n * (n - 1) / 2 && has_marks(c))
         m->family = NT_FAMILY_FULL_MESH;
     else if (links == n && lattice_matches(&ring, c))
         name_family(m, NT_FAMILY_RING, &ring);
@@ -188,7 +197,7 @@ int nt_direct_family(const struct nt_direct *d, struct nt_model *model, struct n
 {
     size_t n = d->n;
     NT_SCOPED struct nt_arena memory = {0};
-    struct counts c = {.n = n, .links = d->links};
+    struct counts c = {.d = d, .n = n, .links = d->links};
     c.of = nt_arena_array(&memory, n + 1, sizeof *c.of);
     c.level = nt_arena_array(&memory, n + 1, sizeof *c.level);
     c.start = nt_arena_array(&memory, n + 1, sizeof *c.start);
@@ -199,7 +208,7 @@ int nt_direct_family(const struct nt_direct *d, struct nt_model *model, struct n
     c.other = nt_arena_array(&memory, n + 1, sizeof *c.other);
     if (nt_arena_check(&memory, err) != 0)
         return -1;
-    recognise_lattice(d, model, &c);
+    recognise_lattice(model, &c);
     return 0;
 }
 
