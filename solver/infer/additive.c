@@ -81,7 +81,7 @@ static int find_tree(const struct nt_work *w, struct additive *t, struct nt_aren
 {
     size_t n = w->n, others = n - 1;
     size_t pitch = nt_merges_pitch((uint32_t)others);
-    struct nt_between *table = nt_arena_array(memory, others * pitch, sizeof *table);
+    struct nt_merge_entry *table = nt_arena_array(memory, others * pitch, sizeof *table);
     struct nt_merge *merge = nt_arena_array(memory, n, sizeof *merge);
     uint32_t *room = nt_arena_array(memory, 2 * n, sizeof *room);
     t->parent = nt_arena_array(memory, 2 * n, sizeof *t->parent);
@@ -95,7 +95,7 @@ static int find_tree(const struct nt_work *w, struct additive *t, struct nt_aren
         t->depth[i] = reading(w, i, 0);
         for (size_t j = 1; j < n; j++) {
             double shared = (reading(w, i, 0) + reading(w, j, 0) - reading(w, i, j)) / 2;
-            table[(i - 1) * pitch + j - 1] = (struct nt_between){(float)-shared, 1};
+            table[(i - 1) * pitch + j - 1] = (struct nt_merge_entry){(float)-shared, 1};
         }
     }
     size_t merges = nt_merges_find((uint32_t)others, table, NULL, merge, room);

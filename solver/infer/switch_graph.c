@@ -169,7 +169,7 @@ static int find_cuts(const struct nt_work *w, size_t hosts, struct candidate *c,
 {
     size_t n = w->n;
     size_t pitch = nt_merges_pitch((uint32_t)n);
-    struct nt_between *table = nt_arena_array(memory, n * pitch, sizeof *table);
+    struct nt_merge_entry *table = nt_arena_array(memory, n * pitch, sizeof *table);
     struct nt_merge *merge = nt_arena_array(memory, n, sizeof *merge);
     uint32_t *room = nt_arena_array(memory, 2 * n, sizeof *room);
     double *near = nt_arena_array(memory, n, sizeof *near);
@@ -179,7 +179,7 @@ static int find_cuts(const struct nt_work *w, size_t hosts, struct candidate *c,
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < n; j++)
             if (!isnan(w->d[i * n + j]))
-                table[i * pitch + j] = (struct nt_between){w->d[i * n + j], 1};
+                table[i * pitch + j] = (struct nt_merge_entry){w->d[i * n + j], 1};
     size_t merges = nt_merges_find((uint32_t)n, table, NULL, merge, room);
     if (cut_gaps(w, merge, merges, c, memory, err) < 0)
         return -1;

@@ -12,7 +12,7 @@
 
 /* The nearest unit that remains, by a row of distances; UINT32_MAX: none. Ties are resolved for the
  * previous unit, if it is among them, then for the first. */
-static uint32_t nearest(uint32_t units, const struct nt_between *row, const uint32_t *gone,
+static uint32_t nearest(uint32_t units, const struct nt_merge_entry *row, const uint32_t *gone,
                         uint32_t before)
 {
     uint32_t found = UINT32_MAX;
@@ -33,15 +33,15 @@ static int by_height(const void *x, const void *y)
 
 size_t nt_merges_pitch(uint32_t units)
 {
-    const size_t line = 64 / sizeof(struct nt_between);
+    const size_t line = 64 / sizeof(struct nt_merge_entry);
     return (units / line | 1) * line + line;
 }
 
 /* Infinite where there are no readings. */
-static void find_distances(uint32_t units, struct nt_between *table, const uint32_t *parent)
+static void find_distances(uint32_t units, struct nt_merge_entry *table, const uint32_t *parent)
 {
     for (uint32_t a = 0; a < units; a++) {
-        struct nt_between *row = table + a * nt_merges_pitch(units);
+        struct nt_merge_entry *row = table + a * nt_merges_pitch(units);
         for (uint32_t b = 0; b < units; b++) {
             bool any = a != b && row[b].count > 0 && (parent == NULL || parent[a] == parent[b]);
             row[b].sum = any ? row[b].sum / row[b].count : (float)INFINITY;
@@ -49,22 +49,23 @@ static void find_distances(uint32_t units, struct nt_between *table, const uint3
     }
 }
 
-static void join(uint32_t units, struct nt_between *table, uint32_t *gone, uint32_t a, uint32_t b)
+static void join(uint32_t units, struct nt_merge_entry *table, uint32_t *gone, uint32_t a,
+                 uint32_t b)
 {
     size_t pitch = nt_merges_pitch(units);
-    struct nt_between *at = table + a * pitch, *other = table + b * pitch;
+    struct nt_merge_entry *at = table + a * pitch, *other = table + b * pitch;
     gone[b] = 1;
     for (uint32_t j = 0; j < units; j++) {
         if (gone[j] || j == a || !isfinite(other[j].sum))
             continue;
-        struct nt_between all = {other[j].sum, at[j].count + other[j].count};
+        struct nt_merge_entry all = {other[j].sum, at[j].count + other[j].count};
         if (isfinite(at[j].sum))
             all.sum = (at[j].sum * at[j].count + other[j].sum * other[j].count) / all.count;
         at[j] = table[j * pitch + a] = all;
     }
 }
 
-size_t nt_merges_find(uint32_t units, struct nt_between *table, const uint32_t *parent,
+size_t nt_merges_find(uint32_t units, struct nt_merge_entry *table, const uint32_t *parent,
                       struct nt_merge *merge, uint32_t *room)
 {
     size_t merges = 0, length = 0;
@@ -79,7 +80,7 @@ size_t nt_merges_find(uint32_t units, struct nt_between *table, const uint32_t *
         if (length == 0)
             chain[length++] = next;
         uint32_t a = chain[length - 1], before = length > 1 ? chain[length - 2] : UINT32_MAX;
-        const struct nt_between *row = table + a * nt_merges_pitch(units);
+        const struct nt_merge_entry *row = table + a * nt_merges_pitch(units);
         uint32_t b = nearest(units, row, gone, before);
         if (b == UINT32_MAX) { /* nothing to join with: finished with it */
             gone[a] = 1;

@@ -14,7 +14,7 @@ struct nt_merge {
 };
 
 /* Of the readings between two units. */
-struct nt_between {
+struct nt_merge_entry {
     float sum, count;
 };
 
@@ -25,7 +25,7 @@ size_t nt_merges_pitch(uint32_t units);
 /* table: units rows of nt_merges_pitch(units), symmetric; destroyed. parent: only units with equal
  * parents are joined; NULL: all can be. merge: room for units. room: working memory, 2 * units
  * elements. Returns the number of merges, ascending by height. */
-size_t nt_merges_find(uint32_t units, struct nt_between *table, const uint32_t *parent,
+size_t nt_merges_find(uint32_t units, struct nt_merge_entry *table, const uint32_t *parent,
                       struct nt_merge *merge, uint32_t *room);
 
 /* Writes the clusters after this number of merges to group[units], as numbers below units. */

@@ -291,7 +291,7 @@ static int make_arrays(struct nt_pairs *p, const struct one *at, struct nt_err *
         weights = weights || at[k].weight < 1;
         p->uppers += at[k].upper_us > 0;
     }
-    p->start = nt_arena_array(&p->memory, p->hosts + 2, sizeof *p->start);
+    p->start = nt_arena_array(&p->memory, (size_t)p->hosts + 1, sizeof *p->start);
     p->entry = nt_arena_array(&p->memory, 2 * p->count, sizeof *p->entry);
     p->origin = nt_arena_array(&p->memory, p->hosts, sizeof *p->origin);
     p->weight = weights ? nt_arena_array(&p->memory, 2 * p->count, sizeof *p->weight) : NULL;
