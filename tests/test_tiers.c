@@ -111,6 +111,62 @@ TEST(a_known_network_is_found)
     }
 }
 
+/* Switches of an uneven tree: parent, before the switch, and hosts. Switch 0 is the root. */
+struct uneven {
+    uint32_t parent, hosts;
+};
+
+/* ln of the links' lengths is uniform over a factor of 4. Returns whether each switch with two
+ * hosts or more below it is a group. */
+static bool is_uneven_found(const struct uneven *tree, uint32_t switches, uint64_t seed)
+{
+    struct nt_rng rng;
+    struct known k = {.hosts = 0};
+    uint32_t at[HOSTS], in[HOSTS];
+    double up[16] = {0};
+    nt_rng_init(&rng, seed);
+    for (uint32_t s = 0; s < switches; s++) {
+        up[s] = s > 0 ? 0.1 * pow(4, nt_rng_uniform(&rng)) : 0;
+        for (uint32_t h = 0; h < tree[s].hosts; h++)
+            at[k.hosts++] = s;
+    }
+    for (uint32_t i = 0; i < k.hosts; i++)
+        for (uint32_t j = 0; j < k.hosts; j++) {
+            double us = 1.2;
+            for (uint32_t a = at[i], b = at[j]; a != b;) { /* the later switch is the lower one */
+                us += up[a > b ? a : b];
+                *(a > b ? &a : &b) = tree[a > b ? a : b].parent;
+            }
+            if (i != j)
+                k.value[k.count++] = (struct nt_pair_value){
+                    .a = i, .b = j, .us = us * (1 + 0.006 * nt_rng_normal(&rng))};
+        }
+    SCOPED(tiers) *t = solve(&k);
+    bool found = true;
+    for (uint32_t s = 1; s < switches; s++) {
+        for (uint32_t i = 0; i < k.hosts; i++) {
+            uint32_t v = at[i];
+            while (v > s)
+                v = tree[v].parent;
+            in[i] = v == s;
+        }
+        /* or all other hosts, if the root is elsewhere */
+        found =
+            found && (group_of(t, in, 1) != NT_TIERS_NONE || group_of(t, in, 0) != NT_TIERS_NONE);
+    }
+    return found;
+}
+
+TEST(links_of_one_tier_can_be_unlike)
+{
+    static const struct uneven tree[] = {{0, 2}, {0, 0}, {1, 2}, {2, 4}, {1, 1},
+                                         {4, 4}, {4, 3}, {0, 5}, {7, 4}, {0, 6}};
+    /* of 60 seeds, those with which tiers of near hosts are not enough */
+    static const uint64_t seed[] = {5, 20, 39, 59};
+    for (size_t k = 0; k < sizeof seed / sizeof *seed; k++)
+        assert_true(is_uneven_found(tree, sizeof tree / sizeof *tree, seed[k]));
+}
+
 static void assert_near(double a, double b, double accuracy)
 {
     assert_at_most(fabs(a - b), accuracy);

@@ -57,14 +57,13 @@ struct of_best {
     struct nt_outliers high; /* outliers that are too high */
     struct nt_chain_tree tree;
     uint32_t *first;    /* tiers * hosts: the first host of each group */
-    double refund;      /* largest cost of a low reading */
     double ends, links; /* variances at its place, over s^2 */
 };
 
 /* Average linkage of units (merges.h), with the cuts of it. */
 struct linkage {
     uint32_t *units, *group, *parent; /* hosts: their unit; units */
-    struct nt_between *table;
+    struct nt_merge_entry *table;
     double *mean; /* per host: mean that is subtracted from its readings */
     struct nt_merge *merge;
     struct cut *cut;
@@ -82,7 +81,6 @@ struct search_work {
     bool *done, *left, *joined;
     bool *near;       /* hosts that the screen found another place for */
     bool allow_low;   /* readings may be too low */
-    double here;      /* the screen's score of the current place of the last unit */
     uint32_t refined; /* the best that no move makes better */
     size_t without;   /* an entry that the screen leaves out; SIZE_MAX: none */
     /* few hosts; chains are only added to the table, without a change of the best */
@@ -177,8 +175,6 @@ static void set_state(struct nt_search *s)
     s->bests++;
     w->best.ends = ratio_square(s->place.ends);
     w->best.links = ratio_square(s->place.links);
-    w->best.refund =
-        log((NT_LOW_RATE_PRIOR + (double)s->pairs->count) / NT_LOW_SHAPE_PRIOR) - log(s->value.sd);
     memcpy(w->best.lengths, s->fit.length, s->fit.tree->nodes * sizeof *w->best.lengths);
     memcpy(w->best.ways, nt_score_path_lengths(s->score),
            (size_t)s->best.hosts * NT_CHAIN_CLASSES * sizeof *w->best.ways);
@@ -480,48 +476,9 @@ static bool try_places(struct nt_search *s, const struct unit *u, double slack)
     struct search_work *w = s->work;
     double here = 0;
     size_t n = list_places(s, u, slack, &here);
-    w->here = here;
     size_t most = w->small || n < PLACES ? n : PLACES;
     for (size_t k = 0; k < most; k++) {
         place_unit(s, u, w->option[k].to, w->option[k].beside);
-        if (score_chain(s, u->count, NARROW))
-            return true;
-    }
-    return false;
-}
-
-/* The tier whose groups have readings nearest to a value. */
-static uint32_t nearest_tier(const struct nt_search *s, double value)
-{
-    double expected = s->value.mean[0], least = fabs(value - expected);
-    uint32_t nearest = 0;
-    for (uint32_t k = 1; k < s->best.tiers; k++) {
-        expected += s->value.mean[k];
-        if (fabs(value - expected) >= least)
-            break;
-        least = fabs(value - expected);
-        nearest = k;
-    }
-    return nearest;
-}
-
-/* Tries a host in the group of the hosts with which its readings are too low, since these may be
- * right. */
-static bool join_low(struct nt_search *s, const struct unit *u)
-{
-    const struct nt_pairs *p = s->pairs;
-    const double *ways = s->work->best.ways;
-    uint32_t i = *s->work->members;
-    for (size_t k = p->start[i]; k < p->start[i + 1]; k++) {
-        if (!s->fit.off[k])
-            continue;
-        uint32_t to = nearest_tier(s, (double)p->entry[k].value), j = p->entry[k].host;
-        uint32_t c = nt_chain_class(&s->best, i, j);
-        bool high = (double)p->entry[k].value >
-                    ways[i * NT_CHAIN_CLASSES + c] + ways[j * NT_CHAIN_CLASSES + c];
-        if (high || screen(s, u, to, j) < s->work->here - s->work->best.refund - screened)
-            continue;
-        place_unit(s, u, to, j);
         if (score_chain(s, u->count, NARROW))
             return true;
     }
@@ -550,7 +507,7 @@ static bool move_unit(struct nt_search *s, const struct unit *u)
     s->work->without = least;
     bool moved = try_places(s, u, near);
     s->work->without = SIZE_MAX;
-    return moved || join_low(s, u);
+    return moved;
 }
 
 static int by_gain(const void *x, const void *y)
@@ -651,7 +608,7 @@ static void sum_units(struct nt_search *s, uint32_t units, const uint32_t *paren
             if (s->fit.off[k] || (parent != NULL && parent[i] != parent[j]))
                 continue;
             double value = (double)p->entry[k].value - (w->link.mean[i] + w->link.mean[j]);
-            w->link.table[i * pitch + j] = (struct nt_between){(float)value, 1};
+            w->link.table[i * pitch + j] = (struct nt_merge_entry){(float)value, 1};
         }
     for (uint32_t i = 0; units < p->hosts && i < p->hosts; i++)
         for (size_t k = w->link.units[i] != UINT32_MAX ? p->start[i + 1] : p->start[i];
@@ -662,7 +619,7 @@ static void sum_units(struct nt_search *s, uint32_t units, const uint32_t *paren
                 continue;
             double value =
                 (double)p->entry[k].value - (w->link.mean[i] + w->link.mean[p->entry[k].host]);
-            struct nt_between *at = &w->link.table[a * pitch + b];
+            struct nt_merge_entry *at = &w->link.table[a * pitch + b];
             at->sum += (float)value;
             at->count += 1;
             w->link.table[b * pitch + a] = *at;
@@ -699,15 +656,15 @@ static uint32_t units_of(struct nt_search *s, uint32_t k, size_t count)
     return n;
 }
 
-/* Sums the residuals between units of the marked group of tier k. Returns whether one more link
- * would explain a pair that is left out. In the odds, a pair beyond the tail's limit (pairs.h)
+/* Sums the residuals between units of the marked group of tier k. Returns whether longer paths by a
+ * step would explain a pair that is left out. In the odds, a pair beyond the tail's limit (pairs.h)
  * counts as left out, since that is more probable. */
-static bool sum_split(struct nt_search *s, uint32_t k, size_t count,
+static bool sum_split(struct nt_search *s, uint32_t k, double step, size_t count,
                       struct crossing cross[SPLIT_UNITS][SPLIT_UNITS])
 {
     const struct search_work *w = s->work;
     const struct nt_pairs *p = s->pairs;
-    double step = s->value.mean[1 + k], limit = nt_pairs_tail_limit(s->value.sd);
+    double limit = nt_pairs_tail_limit(s->value.sd);
     double sd = s->value.sd * sqrt(1 / s->fit.weight[k] + 2 * w->best.links);
     bool explained = false;
     memset(cross, 0, SPLIT_UNITS * sizeof *cross);
@@ -735,10 +692,10 @@ static bool sum_split(struct nt_search *s, uint32_t k, size_t count,
 }
 
 /* ln odds of parting units (bits) from the others of a group of tier k, by the readings between
- * them: two links more, of this tier's lengths, or none. explained: the result of
- * sum_split. If true, outliers may determine the mean, so that each pair counts by itself. */
-static double screen_split(const struct nt_search *s, uint32_t k, uint32_t bits, bool explained,
-                           struct crossing cross[SPLIT_UNITS][SPLIT_UNITS])
+ * them: longer by a step, or not. explained: the result of sum_split. If true, outliers may
+ * determine the mean, so that each pair counts by itself. */
+static double screen_split(const struct nt_search *s, uint32_t k, double step, uint32_t bits,
+                           bool explained, struct crossing cross[SPLIT_UNITS][SPLIT_UNITS])
 {
     double count = 0, sum = 0, odds = 0, weight = s->fit.weight[k];
     for (uint32_t a = 0; a < SPLIT_UNITS; a++)
@@ -750,13 +707,15 @@ static double screen_split(const struct nt_search *s, uint32_t k, uint32_t bits,
             }
     if (explained || count <= 0)
         return odds;
-    double step = s->value.mean[1 + k], mean = sum / count, s2 = s->value.sd * s->value.sd;
+    double mean = sum / count, s2 = s->value.sd * s->value.sd;
     double one = s2 / (count * weight), more = one + 2 * s->work->best.links * s2;
     return mean * mean / (2 * one) - (mean - step) * (mean - step) / (2 * more) +
            log(one / more) / 2;
 }
 
-static bool split_group(struct nt_search *s, uint32_t k, size_t count, uint32_t units)
+/* Parts the units of a group in all ways, or those of its last merge. part: one side has no link,
+ * since it is attached to the group's own switch. */
+static bool split_group(struct nt_search *s, uint32_t k, size_t count, uint32_t units, bool part)
 {
     struct search_work *w = s->work;
     struct crossing cross[SPLIT_UNITS][SPLIT_UNITS];
@@ -773,21 +732,28 @@ static bool split_group(struct nt_search *s, uint32_t k, size_t count, uint32_t 
                 w->link.group[w->link.units[w->members[m]]] != w->link.group[0];
         units = 2;
     }
-    bool explained = !w->small && sum_split(s, k, count, cross);
-    for (uint32_t bits = 1; bits < 1u << (units - 1); bits++) {
-        if (!w->small && screen_split(s, k, bits, explained, cross) < -near - screened)
-            continue;
-        nt_chain_copy(&w->chain, &s->best);
-        for (size_t m = 0; m < count; m++)
-            if (bits >> w->link.units[w->members[m]] & 1)
-                w->chain.label[w->members[m]].tier[k] = s->best.hosts;
-        if (try_change(s, count, true, NARROW))
-            return true;
+    enum { NONE, FIRST, REST } flat = part ? FIRST : NONE; /* the side without a link */
+    for (; flat <= (part ? REST : NONE); flat++) {
+        double step = s->value.mean[1 + k] / (part ? 2 : 1);
+        bool explained = !w->small && sum_split(s, k, step, count, cross);
+        for (uint32_t bits = 1; bits < 1u << (units - 1); bits++) {
+            if (!w->small && screen_split(s, k, step, bits, explained, cross) < -near - screened)
+                continue;
+            nt_chain_copy(&w->chain, &s->best);
+            for (size_t m = 0; m < count; m++) {
+                uint32_t *label = &w->chain.label[w->members[m]].tier[k];
+                bool first = bits >> w->link.units[w->members[m]] & 1;
+                *label = first ? s->best.hosts : *label;
+                *label |= flat == (first ? FIRST : REST) ? NT_CHAIN_FLAT : 0;
+            }
+            if (try_change(s, count, true, NARROW))
+                return true;
+        }
     }
     return false;
 }
 
-static bool split_groups(struct nt_search *s)
+static bool split_groups(struct nt_search *s, bool part)
 {
     bool any = false;
     for (uint32_t k = 0; k < s->best.tiers; k++)
@@ -795,7 +761,7 @@ static bool split_groups(struct nt_search *s)
             size_t count = members_of(s, k, a);
             uint32_t units = units_of(s, k, count);
             if (units > 1)
-                any = split_group(s, k, count, units) || any;
+                any = split_group(s, k, count, units, part) || any;
         }
     return any;
 }
@@ -909,20 +875,24 @@ static void add_tier(struct nt_search *s, uint32_t k)
     }
 }
 
-static bool insert_pairs(struct nt_search *s, uint32_t k, uint32_t units)
+/* As above, if the chain has all tiers: units that join are one tier lower. They lose their groups
+ * of a tier below (instead). */
+static void lower_units(struct nt_search *s, uint32_t k, uint32_t units, uint32_t instead)
 {
     struct search_work *w = s->work;
-    for (uint32_t a = 0; a < units; a++)
-        for (uint32_t b = 0; b < a; b++) {
-            if (w->link.parent[a] != w->link.parent[b])
-                continue;
-            for (uint32_t u = 0; u < units; u++)
-                w->link.group[u] = u == a ? b : u;
-            add_tier(s, k);
-            if (score_chain(s, 0, NARROW))
-                return true;
-        }
-    return false;
+    uint32_t hosts = s->best.hosts, *count = w->map;
+    memset(count, 0, units * sizeof *count);
+    for (uint32_t u = 0; u < units; u++)
+        count[w->link.group[u]]++;
+    nt_chain_copy(&w->chain, &s->best);
+    for (uint32_t i = 0; i < hosts; i++) {
+        uint32_t group = w->link.group[w->link.units[i]], *label = w->chain.label[i].tier;
+        if (count[group] < 2)
+            continue;
+        for (uint32_t c = instead; c + 1 < k; c++)
+            label[c] = hosts + label[c + 1]; /* no group of the tier has it */
+        label[k - 1] = hosts + group;
+    }
 }
 
 /* Tries cuts of a linkage of the units, with work->link.mean subtracted from each host's
@@ -936,16 +906,22 @@ static bool insert_cuts(struct nt_search *s, uint32_t k, uint32_t units)
            most = w->small ? n : INSERT_CUTS;
     for (size_t c = 0; c < n && c < most; c++) {
         nt_merges_cut(w->link.merge, w->link.cut[c].after, units, w->link.group);
-        add_tier(s, k);
-        if (score_chain(s, 0, w->small ? FULL : WIDE))
-            return true;
+        bool full = s->best.tiers == NT_TIERS_MAX;
+        for (uint32_t instead = 0; instead + 1 < (full ? k : 2); instead++) {
+            if (full)
+                lower_units(s, k, units, instead);
+            else
+                add_tier(s, k);
+            if (score_chain(s, 0, w->small ? FULL : WIDE))
+                return true;
+        }
     }
     return false;
 }
 
-/* If links of the tier below are similar, units near each other belong together. If they differ by
- * more than their mean, units whose readings are less than the sum of their own paths up do. */
-static bool insert_tier(struct nt_search *s, uint32_t k)
+/* Inserts a tier below tier k: units near each other belong together. If links of the tier below
+ * differ, units whose readings are less than the sum of their own paths up do (own_paths). */
+static bool insert_tier(struct nt_search *s, uint32_t k, bool own_paths)
 {
     struct search_work *w = s->work;
     const struct nt_chain *best = &s->best;
@@ -956,15 +932,9 @@ static bool insert_tier(struct nt_search *s, uint32_t k)
             k < best->tiers ? nt_chain_number(best->label[i].tier[k]) : 0;
     }
     subtract_tiers(s);
-    if (insert_cuts(s, k, units))
-        return true;
-    double differ = nt_score_ratio(s->place.links) * s->value.sd;
-    bool alike = k == 0 || differ < s->value.mean[k] / 2;
-    for (uint32_t i = 0; i < best->hosts && !alike; i++)
+    for (uint32_t i = 0; i < best->hosts && own_paths; i++)
         w->link.mean[i] = w->best.ways[i * NT_CHAIN_CLASSES + k];
-    if (!alike && insert_cuts(s, k, units))
-        return true;
-    return w->small && insert_pairs(s, k, units);
+    return insert_cuts(s, k, units);
 }
 
 static bool insert_tiers(struct nt_search *s)
@@ -973,7 +943,22 @@ static bool insert_tiers(struct nt_search *s)
     if (s->work->allow_low && !s->work->small)
         return false; /* low readings take tiers away, and add none */
     for (uint32_t k = 0; s->best.tiers < NT_TIERS_MAX && k <= s->best.tiers; k++)
-        any = insert_tier(s, k) || any;
+        any = insert_tier(s, k, false) || any;
+    return any;
+}
+
+/* Inserts tiers by own paths, and lowers units if the chain has all tiers. */
+static bool lower_groups(struct nt_search *s)
+{
+    bool any = false;
+    if (s->work->allow_low && !s->work->small)
+        return false;
+    for (uint32_t k = 1; k <= s->best.tiers; k++)
+        for (int own_paths = 0; own_paths < 2; own_paths++) {
+            bool useful = s->best.tiers < NT_TIERS_MAX ? own_paths : k > 1;
+            if (useful && k <= s->best.tiers)
+                any = insert_tier(s, k, own_paths) || any;
+        }
     return any;
 }
 
@@ -1042,9 +1027,10 @@ static void refine(struct nt_search *s)
         any = remove_tiers(s) || any;
         any = insert_tiers(s) || any;
         any = move_groups(s) || any;
-        any = split_groups(s) || any;
+        any = split_groups(s, false) || any;
         any = split_sizes(s) || any;
         any = flatten_groups(s) || any;
+        any = any || lower_groups(s) || (!s->work->small && split_groups(s, true));
     }
     s->work->refined = s->bests;
 }
