@@ -15,7 +15,7 @@ static const double screened = 6;
 enum {
     CUTS = 12,        /* of a linkage, at its widest gaps; all of them up to 13 hosts */
     INSERT_CUTS = 6,  /* of them below a tier that is there */
-    PLACES = 8,       /* of a unit, the best by the screen, that are scored */
+    PLACES = 8,       /* of a unit or a split, the best by the screen, that are scored */
     PAIR_CUTS = 7,    /* of which pairs are tried */
     SPLIT_UNITS = 7,  /* up to which all 63 ways to part a group are tried */
     NEIGHBOURS = 8,   /* chains after the best whose neighbours are also scored */
@@ -81,6 +81,7 @@ struct search_work {
     bool *done, *left, *joined;
     bool *near;       /* hosts that the screen found another place for */
     bool allow_low;   /* readings may be too low */
+    bool greedy;      /* far from the best: what the screen finds worse is not scored in full */
     uint32_t refined; /* the best that no move makes better */
     size_t without;   /* an entry that the screen leaves out; SIZE_MAX: none */
     /* few hosts; chains are only added to the table, without a change of the best */
@@ -211,6 +212,7 @@ static bool score_full(struct nt_search *s, const struct nt_chain *chain, struct
     v->compared_with = s->bests;
     bool better = !s->work->hold && score > s->best_score + NT_SCORE_WORTH;
     if (better) {
+        s->work->greedy = !s->work->small && (s->work->greedy || score > s->best_score + near);
         nt_chain_copy(&s->best, chain);
         s->best_score = score;
         s->place = place;
@@ -272,11 +274,13 @@ static bool try_change(struct nt_search *s, size_t count, bool within, enum effo
         return score_full(s, &w->chain, v, place);
     }
     double gain = screen_chain(s, count, effort, &place, &value);
-    if (gain >= (again ? NT_SCORE_WORTH : -near))
+    if (gain >= (again || w->greedy ? NT_SCORE_WORTH : -near))
         return score_full(s, &w->chain, v, place);
     if (!again && s->best_score + gain > v->score)
         note_score(v, s->best_score + gain, false, &value, w->chain.tiers);
     v->compared_with = effort == WIDE && !w->allow_low ? 0 : s->bests;
+    if (gain >= -near) /* to be scored in full unless the best changes */
+        v->compared_with = UINT32_MAX;
     if (effort != NARROW)
         nt_score_set_off(s->score, &s->outliers);
     return false;
@@ -732,23 +736,29 @@ static bool split_group(struct nt_search *s, uint32_t k, size_t count, uint32_t 
                 w->link.group[w->link.units[w->members[m]]] != w->link.group[0];
         units = 2;
     }
+    size_t n = 0;
     enum { NONE, FIRST, REST } flat = part ? FIRST : NONE; /* the side without a link */
     for (; flat <= (part ? REST : NONE); flat++) {
-        double step = s->value.mean[1 + k] / (part ? 2 : 1);
+        double step = s->value.mean[1 + k] / (part ? 2 : 1), score = 0;
         bool explained = !w->small && sum_split(s, k, step, count, cross);
         for (uint32_t bits = 1; bits < 1u << (units - 1); bits++) {
-            if (!w->small && screen_split(s, k, step, bits, explained, cross) < -near - screened)
-                continue;
-            nt_chain_copy(&w->chain, &s->best);
-            for (size_t m = 0; m < count; m++) {
-                uint32_t *label = &w->chain.label[w->members[m]].tier[k];
-                bool first = bits >> w->link.units[w->members[m]] & 1;
-                *label = first ? s->best.hosts : *label;
-                *label |= flat == (first ? FIRST : REST) ? NT_CHAIN_FLAT : 0;
-            }
-            if (try_change(s, count, true, NARROW))
-                return true;
+            if (!w->small)
+                score = screen_split(s, k, step, bits, explained, cross);
+            if (score >= -near - screened)
+                w->option[n++] = (struct option){score, bits, flat};
         }
+    }
+    qsort(w->option, n, sizeof *w->option, by_score);
+    for (size_t o = 0; o < n && (o < PLACES || w->small); o++) {
+        nt_chain_copy(&w->chain, &s->best);
+        for (size_t m = 0; m < count; m++) {
+            uint32_t *label = &w->chain.label[w->members[m]].tier[k];
+            bool first = w->option[o].to >> w->link.units[w->members[m]] & 1;
+            *label = first ? s->best.hosts : *label;
+            *label |= w->option[o].beside == (first ? FIRST : REST) ? NT_CHAIN_FLAT : 0;
+        }
+        if (try_change(s, count, true, NARROW))
+            return true;
     }
     return false;
 }
@@ -1020,9 +1030,12 @@ static void start_from(struct nt_search *s)
 
 static void refine(struct nt_search *s)
 {
-    if (s->work->refined == s->bests) /* nothing is new */
+    struct search_work *w = s->work;
+    if (w->refined == s->bests) /* nothing is new */
         return;
-    for (bool any = true; any;) {
+    w->greedy = false;
+    for (bool any = true, again = false; any || again;) {
+        w->greedy = w->greedy && any;
         any = move_hosts(s);
         any = remove_tiers(s) || any;
         any = insert_tiers(s) || any;
@@ -1030,9 +1043,10 @@ static void refine(struct nt_search *s)
         any = split_groups(s, false) || any;
         any = split_sizes(s) || any;
         any = flatten_groups(s) || any;
-        any = any || lower_groups(s) || (!s->work->small && split_groups(s, true));
+        any = any || lower_groups(s) || (!w->small && split_groups(s, true));
+        again = w->greedy; /* chains near the best were left out */
     }
-    s->work->refined = s->bests;
+    w->refined = s->bests;
 }
 
 /* Scores again with another exponent of the weights; keeps it if that is better. */
@@ -1312,7 +1326,8 @@ static int init(struct nt_search *s, struct nt_err *err)
     w->left = nt_arena_array(m, nodes, sizeof *w->left);
     w->joined = nt_arena_array(m, nodes, sizeof *w->joined);
     w->move = nt_arena_array(m, hosts, sizeof *w->move);
-    w->option = nt_arena_array(m, (NT_TIERS_MAX + 1) * (size_t)hosts, sizeof *w->option);
+    w->option = nt_arena_array(m, (NT_TIERS_MAX + 1) * (size_t)hosts + (1 << SPLIT_UNITS),
+                               sizeof *w->option);
     w->link.cut = nt_arena_array(m, hosts + 1, sizeof *w->link.cut);
     w->small = hosts <= SMALL_HOSTS;
     w->without = SIZE_MAX;
