@@ -2,10 +2,10 @@
 /* The search for the best chain of partitions, and the table of all chains that it scored.
  *
  * It starts from average linkages, cut at large steps of height. Moves place a host or a group
- * elsewhere, join, split, and insert or remove a tier. The score (score.h) judges each move, and a
- * move is undone unless the score rises. A screen with the lengths of the current chain only orders
- * the moves and skips hopeless ones. Nothing is random, and the order of hosts follows from their
- * readings (pairs.h).
+ * elsewhere, join, split, lower, and insert or remove a tier. The score (score.h) judges each move,
+ * and a move is undone unless the score rises. A screen with the lengths of the current chain only
+ * orders the moves and skips hopeless ones. Nothing is random, and the order of hosts follows from
+ * their readings (pairs.h).
  *
  * Support and confidence are computed from the table. A chain that was not scored in full has the
  * score of the current best plus their difference at the same variances and outliers. */
@@ -27,7 +27,7 @@ struct nt_visit {
     double score;  /* ln p(readings, chain) */
     bool exact;    /* scored in full */
     /* Number of the best chain that it was compared with; 0: it was scored with its own
-     * variances, which no later outliers change */
+     * variances, which no later outliers change; UINT32_MAX: it is to be scored in full */
     uint32_t compared_with;
     uint32_t tiers;
     float step[NT_TIERS_MAX]; /* t_k / s */
