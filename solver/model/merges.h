@@ -13,7 +13,7 @@ struct nt_merge {
     double height;
 };
 
-/* Of the readings between two units. */
+/* The sum and the number of the readings between two units. */
 struct nt_merge_entry {
     float sum, count;
 };
