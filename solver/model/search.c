@@ -642,20 +642,38 @@ static void subtract_tiers(struct nt_search *s)
     }
 }
 
-/* The units of the marked group of tier k: hosts, or groups of the tier below, numbered in the
- * order of hosts; UINT32_MAX for all other hosts. */
+/* The first host of the unit of host i below tier k: the highest group with a link, or the host.
+ * The unit is not part of the groups from tier *from to k, which have no link. */
+static uint32_t unit_of(const struct nt_search *s, uint32_t i, uint32_t k, uint32_t *from)
+{
+    const uint32_t *label = s->best.label[i].tier, hosts = s->best.hosts;
+    while (k > 0 && label[k - 1] & NT_CHAIN_FLAT)
+        k--;
+    *from = k;
+    return k > 0 ? s->work->best.first[(k - 1) * hosts + label[k - 1]] : i;
+}
+
+/* Takes a host's unit below tier k out of the groups without a link, in work->chain. */
+static void take_out(struct nt_search *s, uint32_t i, uint32_t k)
+{
+    uint32_t from, unit = unit_of(s, i, k, &from);
+    for (uint32_t c = from; c < k; c++)
+        s->work->chain.label[i].tier[c] = NT_CHAIN_FLAT | (s->best.hosts + unit);
+}
+
+/* Numbers the units of the members below tier k in the order of hosts; UINT32_MAX for all other
+ * hosts. */
 static uint32_t units_of(struct nt_search *s, uint32_t k, size_t count)
 {
     struct search_work *w = s->work;
-    uint32_t n = 0;
+    uint32_t n = 0, from;
     for (uint32_t i = 0; i < s->best.hosts; i++)
         w->link.units[i] = w->map[i] = UINT32_MAX;
     for (size_t m = 0; m < count; m++) {
-        uint32_t i = w->members[m];
-        uint32_t below = k > 0 ? nt_chain_number(s->best.label[i].tier[k - 1]) : i;
-        if (w->map[below] == UINT32_MAX)
-            w->map[below] = n++;
-        w->link.units[i] = w->map[below];
+        uint32_t i = w->members[m], unit = unit_of(s, i, k, &from);
+        if (w->map[unit] == UINT32_MAX)
+            w->map[unit] = n++;
+        w->link.units[i] = w->map[unit];
     }
     return n;
 }
@@ -753,6 +771,7 @@ static bool split_group(struct nt_search *s, uint32_t k, size_t count, uint32_t 
         nt_chain_copy(&w->chain, &s->best);
         for (size_t m = 0; m < count; m++) {
             uint32_t *label = &w->chain.label[w->members[m]].tier[k];
+            take_out(s, w->members[m], k);
             bool first = w->option[o].to >> w->link.units[w->members[m]] & 1;
             *label = first ? s->best.hosts : *label;
             *label |= w->option[o].beside == (first ? FIRST : REST) ? NT_CHAIN_FLAT : 0;
@@ -773,29 +792,6 @@ static bool split_groups(struct nt_search *s, bool part)
             if (units > 1)
                 any = split_group(s, k, count, units, part) || any;
         }
-    return any;
-}
-
-/* Splits all leaves of one size at once: leaves of a job have similar sizes (chain.c), so that each
- * leaf of another size is more probable while the others have it. */
-static bool split_sizes(struct nt_search *s)
-{
-    struct search_work *w = s->work;
-    const struct nt_chain_tree *t = &w->best.tree;
-    uint32_t hosts = s->best.hosts, *count = w->link.units;
-    bool any = false;
-    memset(count, 0, hosts * sizeof *count);
-    for (uint32_t i = 0; i < hosts && s->best.tiers > 0; i++)
-        count[t->size[node_at(t, i, 0)] - 1]++;
-    for (uint32_t size = 2; size < hosts && s->best.tiers > 0; size++) {
-        if (count[size - 1] <= size) /* one leaf */
-            continue;
-        nt_chain_copy(&w->chain, &s->best);
-        for (uint32_t i = 0; i < hosts; i++)
-            if (t->size[node_at(t, i, 0)] == size)
-                w->chain.label[i].tier[0] = hosts + i;
-        any = score_chain(s, 0, WIDE) || any;
-    }
     return any;
 }
 
@@ -879,6 +875,7 @@ static void add_tier(struct nt_search *s, uint32_t k)
     nt_chain_copy(&w->chain, &s->best);
     w->chain.tiers++;
     for (uint32_t i = 0; i < s->best.hosts; i++) {
+        take_out(s, i, k);
         for (uint32_t c = k; c < s->best.tiers; c++)
             w->chain.label[i].tier[c + 1] = s->best.label[i].tier[c];
         w->chain.label[i].tier[k] = w->link.group[w->link.units[i]];
@@ -890,18 +887,24 @@ static void add_tier(struct nt_search *s, uint32_t k)
 static void lower_units(struct nt_search *s, uint32_t k, uint32_t units, uint32_t instead)
 {
     struct search_work *w = s->work;
-    uint32_t hosts = s->best.hosts, *count = w->map;
+    uint32_t hosts = s->best.hosts, *count = w->map, *lead = w->map + hosts;
     memset(count, 0, units * sizeof *count);
     for (uint32_t u = 0; u < units; u++)
         count[w->link.group[u]]++;
+    for (uint32_t i = hosts; i-- > 0;)
+        lead[w->link.group[w->link.units[i]]] = i;
     nt_chain_copy(&w->chain, &s->best);
     for (uint32_t i = 0; i < hosts; i++) {
         uint32_t group = w->link.group[w->link.units[i]], *label = w->chain.label[i].tier;
         if (count[group] < 2)
             continue;
-        for (uint32_t c = instead; c + 1 < k; c++)
-            label[c] = hosts + label[c + 1]; /* no group of the tier has it */
-        label[k - 1] = hosts + group;
+        take_out(s, i, k);
+        for (uint32_t c = instead; c + 1 < k; c++) { /* no group of the tier has these labels */
+            uint32_t number = nt_chain_number(label[c + 1]), flat = label[c + 1] & NT_CHAIN_FLAT;
+            number = number < hosts ? hosts + w->best.first[(c + 1) * hosts + number] : number;
+            label[c] = flat | number;
+        }
+        label[k - 1] = hosts + lead[group];
     }
 }
 
@@ -935,12 +938,12 @@ static bool insert_tier(struct nt_search *s, uint32_t k, bool own_paths)
 {
     struct search_work *w = s->work;
     const struct nt_chain *best = &s->best;
-    uint32_t units = k > 0 ? best->groups[k - 1] : best->hosts;
-    for (uint32_t i = 0; i < best->hosts; i++) {
-        w->link.units[i] = k > 0 ? nt_chain_number(best->label[i].tier[k - 1]) : i;
+    for (uint32_t i = 0; i < best->hosts; i++)
+        w->members[i] = i;
+    uint32_t units = units_of(s, k, best->hosts);
+    for (uint32_t i = 0; i < best->hosts; i++)
         w->link.parent[w->link.units[i]] =
             k < best->tiers ? nt_chain_number(best->label[i].tier[k]) : 0;
-    }
     subtract_tiers(s);
     for (uint32_t i = 0; i < best->hosts && own_paths; i++)
         w->link.mean[i] = w->best.ways[i * NT_CHAIN_CLASSES + k];
@@ -1041,7 +1044,6 @@ static void refine(struct nt_search *s)
         any = insert_tiers(s) || any;
         any = move_groups(s) || any;
         any = split_groups(s, false) || any;
-        any = split_sizes(s) || any;
         any = flatten_groups(s) || any;
         any = any || lower_groups(s) || (!w->small && split_groups(s, true));
         again = w->greedy; /* chains near the best were left out */
