@@ -34,7 +34,7 @@ static int by_height(const void *x, const void *y)
 size_t nt_merges_pitch(uint32_t units)
 {
     const size_t line = 64 / sizeof(struct nt_merge_entry);
-    return (units / line | 1) * line + line;
+    return ((units / line + 1) | 1) * line;
 }
 
 /* Infinite where there are no readings. */
