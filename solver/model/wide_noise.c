@@ -27,9 +27,9 @@ static double densities(const struct noises *n, double sds, double p[NOISES])
     return p[USUAL] + p[WIDE] + p[TAIL];
 }
 
-/* Fits the shares and the factor to the numbers of differences, from the given ones. A difference
- * has two readings that can be of the tail, so that its prior rate is twice that of a reading.
- * Returns ln of the likelihood. */
+/* Fits the shares and the factor to the numbers of differences, from the given ones. Each of
+ * the two readings of a difference can be of the tail: the prior rate counts twice. Returns ln of
+ * the likelihood. */
 static double fit_noises(struct noises *n, const double *count)
 {
     enum { ROUNDS = 40 };
