@@ -115,7 +115,7 @@ END
     submit -N8 <<'END'
 #!/bin/bash
 cd "$HOME" && rm -f stress.json && export UCX_NET_DEVICES=fab0
-srun --mpi=pmix --ntasks-per-node=1 nettopo-probe -l quick -b 30 -o stress.json \
+srun --mpi=pmix --ntasks-per-node=1 nettopo-probe -l quick -b 8 -o stress.json \
     -S sr:8,bytes=2048,messages=64,tasks=4,compute=2000 -S complement,bytes=4096 -S hot:50,messages=40
 END
     completed
