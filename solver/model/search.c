@@ -58,6 +58,7 @@ struct of_best {
     struct nt_chain_tree tree;
     uint32_t *first;    /* tiers * hosts: the first host of each group */
     double ends, links; /* variances at its place, over s^2 */
+    double prior;       /* ln p(chain) */
 };
 
 /* Average linkage of units (merges.h), with the cuts of it. */
@@ -171,8 +172,8 @@ static void set_state(struct nt_search *s)
     struct search_work *w = s->work;
     nt_score_set_off(s->score, &s->outliers);
     nt_score_set_base(s->score, &s->best);
-    s->best_quick =
-        nt_score_quick(s->score, s->place, NULL, 0, &s->value) + chain_prior(s, &s->best);
+    w->best.prior = chain_prior(s, &s->best);
+    s->best_quick = nt_score_quick(s->score, s->place, NULL, 0, &s->value) + w->best.prior;
     s->bests++;
     w->best.ends = ratio_square(s->place.ends);
     w->best.links = ratio_square(s->place.links);
@@ -289,6 +290,16 @@ static bool try_change(struct nt_search *s, size_t count, bool within, enum effo
 static bool score_chain(struct nt_search *s, size_t count, enum effort effort)
 {
     return try_change(s, count, false, effort);
+}
+
+/* As above, unless the chain is too unlikely. odds: of its readings, by the screen of a move. */
+static bool score_screened(struct nt_search *s, size_t count, bool within, double odds)
+{
+    struct search_work *w = s->work;
+    nt_chain_canonicalise(&w->chain, w->map);
+    if (!w->small && odds + chain_prior(s, &w->chain) - w->best.prior < -near - screened)
+        return false;
+    return try_change(s, count, within, NARROW);
 }
 
 /* ---- the screen: a unit at every place, with all other links as they are ---- */
@@ -483,7 +494,7 @@ static bool try_places(struct nt_search *s, const struct unit *u, double slack)
     size_t most = w->small || n < PLACES ? n : PLACES;
     for (size_t k = 0; k < most; k++) {
         place_unit(s, u, w->option[k].to, w->option[k].beside);
-        if (score_chain(s, u->count, NARROW))
+        if (score_screened(s, u->count, false, w->option[k].score - here))
             return true;
     }
     return false;
@@ -776,7 +787,7 @@ static bool split_group(struct nt_search *s, uint32_t k, size_t count, uint32_t 
             *label = first ? s->best.hosts : *label;
             *label |= w->option[o].beside == (first ? FIRST : REST) ? NT_CHAIN_FLAT : 0;
         }
-        if (try_change(s, count, true, NARROW))
+        if (score_screened(s, count, true, w->option[o].score))
             return true;
     }
     return false;
@@ -1150,12 +1161,6 @@ static bool take_best(struct nt_search *s)
 
 /* ---- two populations of hosts ---- */
 
-static int by_end(const void *x, const void *y)
-{
-    const struct option *a = x, *b = y;
-    return NT_ORDER(a->score, b->score, 0);
-}
-
 /* Marks the hosts over the cut of their ends that leaves the least squares; how many. */
 static uint32_t split_ends(struct nt_search *s)
 {
@@ -1164,12 +1169,12 @@ static uint32_t split_ends(struct nt_search *s)
     double all = 0, below = 0, top = 0;
     subtract_tiers(s);
     for (uint32_t i = 0; i < hosts; i++) {
-        w->option[i] = (struct option){.score = w->link.mean[i], .beside = i};
+        w->option[i] = (struct option){.score = -w->link.mean[i], .beside = i};
         all += w->link.mean[i];
     }
-    qsort(w->option, hosts, sizeof *w->option, by_end);
+    qsort(w->option, hosts, sizeof *w->option, by_score);
     for (uint32_t i = 0; i + 1 < hosts; i++) {
-        below += w->option[i].score;
+        below -= w->option[i].score;
         double n = i + 1, m = hosts - n;
         double between = below * below / n + (all - below) * (all - below) / m;
         if (i == 0 || between > top) {
@@ -1214,11 +1219,6 @@ static void mark_far_hosts(struct nt_search *s, uint32_t host, bool far)
     s->far[host] = far;
     s->far_prior = nt_far_prior_of(s->work->longer, s->far, s->best.hosts);
     nt_score_set_far(s->score, s->far, s->far_prior.sd / s->value.sd);
-}
-
-static uint32_t farthest(const struct nt_search *s)
-{
-    return nt_score_farthest(s->score, s->place, s->value.sd, s->work->longer);
 }
 
 /* Scores work->chain with these outliers; makes it the best if it is better, with the prior. */
@@ -1282,8 +1282,11 @@ static bool find_far(struct nt_search *s)
 {
     struct nt_outliers off = {0};
     double n = s->best.hosts;
-    uint32_t count = 0, host;
-    for (bool found = true; found && (host = farthest(s)) != UINT32_MAX; count += found) {
+    uint32_t count = 0;
+    for (bool found = true; found; count += found) {
+        uint32_t host = nt_score_farthest(s->score, s->place, s->value.sd, s->work->longer);
+        if (host == UINT32_MAX)
+            break;
         found = try_far_host(s, host, nt_far_odds(count, n), &off);
         set_state(s);
     }
