@@ -2,6 +2,7 @@
 /* Graphs of switches with several hosts each, by method tiers. */
 #include "asserts.h"
 #include "faults.h"
+#include "graph_score.h"
 #include "infer.h"
 #include "known_network.h"
 #include "rng.h"
@@ -314,6 +315,68 @@ TEST(readings_far_off_do_no_harm)
         for (size_t k = 0; k < m->links; k++)
             assert_holds(!(m->link[k].latency_se_us > 100), "error %g us",
                          m->link[k].latency_se_us);
+    }
+}
+
+/* ---- the screen of a score ---- */
+
+enum { RING = 6, RING_HOSTS = 18 };
+enum readings { PLAIN, TAILS, FAR_HOST, ERRORS, NO_NOISE, KINDS };
+
+static struct nt_pairs *ring_readings(enum readings kind, struct nt_rng *rng)
+{
+    struct nt_pair_value value[RING_HOSTS * RING_HOSTS];
+    struct nt_pairs *p;
+    size_t n = 0;
+    for (uint32_t i = 0; i < RING_HOSTS; i++)
+        for (uint32_t j = 0; j < i; j++) {
+            uint32_t steps = i / 3 - j / 3, hops = steps < RING - steps ? steps : RING - steps;
+            double us = 1.2 + 0.5 * hops + (kind == FAR_HOST && i == 7 ? 3 : 0), sd = 0.01;
+            sd *= kind == ERRORS && (i + j) % 2 == 0 ? 6 : kind == NO_NOISE ? 0 : 1;
+            struct nt_pair_value v = {i, j, us * (1 + sd * nt_rng_normal(rng)), 0, 0};
+            v.se_us = kind == ERRORS ? us * sd : 0;
+            v.us *= kind == TAILS && (7 * i + j) % 23 == 0 ? 1.5 : 1;
+            v.us *= kind == TAILS && i == 9 && j == 2 ? 0.6 : 1;
+            value[n++] = v;
+        }
+    must(nt_pairs_create(RING_HOSTS, value, n, &p, &err));
+    return p;
+}
+
+static void make_ring(struct nt_switch_graph *g, const uint32_t *order, uint32_t *unit,
+                      uint16_t *hops)
+{
+    for (uint32_t h = 0; h < RING_HOSTS; h++)
+        unit[h] = h / 3;
+    for (uint32_t a = 0; a < RING; a++)
+        for (uint32_t b = 0; b < RING; b++) {
+            uint32_t steps = order[a] > order[b] ? order[a] - order[b] : order[b] - order[a];
+            hops[a * RING + b] = (uint16_t)(steps < RING - steps ? steps : RING - steps);
+        }
+    *g = (struct nt_switch_graph){RING, unit, hops, 0.5, RING, true, false};
+}
+
+/* The screen rejects no graph that is as likely as the best network, whatever the readings are, and
+ * states a score below the least for others. */
+TEST(likely_graphs_are_scored_exactly)
+{
+    static const uint32_t ring[RING] = {0, 1, 2, 3, 4, 5}, other[RING] = {0, 2, 1, 3, 4, 5};
+    uint32_t unit[RING_HOSTS];
+    uint16_t hops[RING * RING];
+    struct nt_switch_graph g;
+    for (uint64_t seed = 0; seed < 4 * KINDS; seed++) {
+        struct nt_rng rng;
+        double exact, again, wrong;
+        nt_rng_init(&rng, seed);
+        struct nt_pairs *p = ring_readings((enum readings)(seed % KINDS), &rng);
+        make_ring(&g, ring, unit, hops);
+        must(nt_graph_score(&g, p, -(double)INFINITY, &exact, &err));
+        must(nt_graph_score(&g, p, exact - 12, &again, &err));
+        assert_close(again, exact, 0.1);
+        make_ring(&g, other, unit, hops);
+        must(nt_graph_score(&g, p, exact - 12, &wrong, &err));
+        assert_below(wrong, exact - 12);
+        nt_pairs_destroy(p);
     }
 }
 

@@ -296,8 +296,11 @@ static int keep_better(struct candidate *c, struct nt_direct *d, bool any,
     int status = 0;
     size_t hops = (size_t)c->units.count * c->units.count * sizeof *d->hops;
     bool again = isfinite(c->score) && memcmp(d->hops, c->graph.hops, hops) == 0;
-    if (!again && isfinite(d->hop) && d->hop > 0)
+    if (!again && isfinite(d->hop) && d->hop > 0) {
+        if (isfinite(c->least))
+            c->least = fmax(c->least, c->score - NEGLIGIBLE);
         status = nt_graph_score(&g, readings, c->least, &score, err);
+    }
     if (status == 0)
         c->others = nt_log_sum(c->others, fmin(score, c->score));
     if (status == 0 && score > c->score) {
@@ -816,6 +819,8 @@ static int find_graphs(const struct nt_work *w, const struct nt_pairs *readings,
             return -1;
         bool skip = c->units.count < 4 || c->units.count > NT_DIRECT_HOSTS_MAX ||
                     (c->units.count > ALWAYS && sure);
+        if (isfinite(c->least))
+            c->least = fmax(c->least, likely->score - NEGLIGIBLE);
         for (size_t l = 0; l < k && !skip; l++)
             skip = same_units(&c->units, &g->c[l].units, m->hosts);
         if (!skip && (find_graph(w, readings, &effort, c, memory, err) < 0 ||

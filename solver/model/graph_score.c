@@ -160,6 +160,96 @@ static double take_links_off(struct nt_pairs *p, const struct nt_switch_graph *g
     return square;
 }
 
+/* ---- a screen, in O(readings) ---- */
+
+/* The readings of a host less both ends; how many. */
+static size_t list_rests(const struct nt_pairs *p, const float *end, uint32_t host, float *rest)
+{
+    size_t n = 0;
+    for (size_t k = p->start[host]; k < p->start[host + 1]; k++)
+        rest[n++] = p->entry[k].value - end[p->entry[k].host] - end[host];
+    return n;
+}
+
+/* Sets each end by the median of its host's readings; returns the noise of most readings. */
+static double sweep_medians(const struct nt_pairs *p, float *end, float *rest)
+{
+    double sum = 0;
+    for (uint32_t i = 0; i < p->hosts; i++) {
+        size_t n = list_rests(p, end, i, rest);
+        end[i] += nt_stats_median(rest, n);
+        sum += (double)nt_stats_mad(rest, n);
+    }
+    return sum / p->hosts;
+}
+
+/* Sets each end by the mean of its host's readings within a limit; returns the noise of these. */
+static double sweep_means(const struct nt_pairs *p, double limit, float *end, float *rest)
+{
+    double square = 0, count = 0;
+    for (uint32_t i = 0; i < p->hosts; i++) {
+        size_t n = list_rests(p, end, i, rest);
+        double weight = 0, sum = 0;
+        for (size_t k = 0; k < n; k++) {
+            double w = nt_pairs_weight(p, p->start[i] + k), x = (double)rest[k];
+            if (w * x * x > limit * limit)
+                continue;
+            weight += w;
+            sum += w * x;
+            square += w * x * x;
+            count++;
+        }
+        if (weight > 0) {
+            end[i] += (float)(sum / weight);
+            square -= sum * sum / weight;
+        }
+    }
+    return sqrt(fmax(square, 0) / fmax(count, 1));
+}
+
+/* ln of the integral over normal ends by Laplace's method, relative to the value at the ends; few
+ * far ends do not count. */
+static double ends_prior(const struct nt_pairs *p, const float *end, double sd, float *room)
+{
+    memcpy(room, end, p->hosts * sizeof *room);
+    double hosts = p->hosts, ratio = (double)nt_stats_mad(room, p->hosts) / sd;
+    return -hosts / 2 * (1 + log1p(2 * (double)p->count / hosts * ratio * ratio));
+}
+
+/* ln p(readings), about, at ends and noise that make them likely; each reading is noise or an
+ * outlier, whichever is likelier. Starts from medians, or from means of all readings. end, rest:
+ * room for as many as hosts. */
+static double screen_ends(const struct nt_pairs *p, bool medians, float *end, float *rest)
+{
+    enum { STARTS = 2, SWEEPS = 64 };
+    double sd = 0, sum = 0, gain = INFINITY, least = nt_noise_prior_of(p).least;
+    size_t high = 0, low = 0;
+    memset(end, 0, p->hosts * sizeof *end);
+    for (int sweep = 0; sweep < SWEEPS && (sweep <= STARTS || gain > 1); sweep++) {
+        double before = sd, limit = sweep < STARTS ? INFINITY : nt_pairs_tail_limit(sd) * sd;
+        bool middle = medians && sweep < STARTS;
+        sd = middle ? sweep_medians(p, end, rest) : sweep_means(p, limit, end, rest);
+        sd = fmax(sd, least);
+        gain = (double)p->count * fabs(log(before / sd));
+    }
+    for (uint32_t i = 0; i < p->hosts; i++)
+        for (size_t k = p->start[i + 1]; k-- > p->start[i] && p->entry[k].host > i;) {
+            double own = sd / sqrt(nt_pairs_weight(p, k));
+            double x = (double)(p->entry[k].value - end[i] - end[p->entry[k].host]), z = x / own;
+            double noise = -z * z / 2 - log(sd * sqrt(2 * M_PI)), outlier = noise;
+            if (fabs(z) > 2) { /* the score has no term of the weights */
+                noise = fmax(noise, nt_wide_noise_log(&p->wide, x, own));
+                outlier = nt_log_outlier(x, 1);
+            }
+            bool out = outlier > noise + log(NT_TAIL_RATE_PRIOR);
+            high += out && x > 0;
+            low += out && x <= 0;
+            sum += out ? outlier : noise;
+        }
+    return sum + nt_log_outliers(p, high, low) + nt_noise_log_prior(p, sd) +
+           ends_prior(p, end, sd, rest);
+}
+
 /* ln p(readings), as of trees (search.h): hosts may be far. */
 static int score_ends(struct nt_score *s, uint32_t hosts, double *score, double *sd,
                       struct nt_err *err)
@@ -198,6 +288,7 @@ int nt_graph_score(const struct nt_switch_graph *graph, const struct nt_pairs *r
     struct nt_score *s = NULL;
     struct nt_chain chain;
     double partition = 0, *row = nt_arena_array(&memory, pairs.hosts, sizeof *row);
+    float *end = nt_arena_array(&memory, 2 * (size_t)pairs.hosts, sizeof *end);
     size_t entries = 2 * pairs.count;
     pairs.entry = nt_arena_array(&memory, entries, sizeof *pairs.entry);
     if (pairs.upper != NULL)
@@ -209,13 +300,18 @@ int nt_graph_score(const struct nt_switch_graph *graph, const struct nt_pairs *r
     if (pairs.upper != NULL)
         memcpy(pairs.upper, readings->upper, entries * sizeof *pairs.upper);
     double square = take_links_off(&pairs, graph, row), link = graph->link_us / pairs.scale_us;
-    if (nt_score_create(&pairs, &s, err) != 0)
-        return -1;
     double prior = graph_prior(graph) + partition - link * link / (2 * link_sd * link_sd) -
                    log(link_sd) - 0.5 * log(fmax(square, 1e-9)) + log(2);
+    if (isfinite(least)) { /* an end with an error of its own sd changes ln p by less than 1 */
+        *score = prior + fmax(screen_ends(&pairs, true, end, end + pairs.hosts),
+                              screen_ends(&pairs, false, end, end + pairs.hosts));
+        if (*score + pairs.hosts < least)
+            return 0;
+    }
+    if (nt_score_create(&pairs, &s, err) != 0)
+        return -1;
     double sd = 1;
     nt_score_allow_low(s);
-    nt_score_set_least(s, least - prior); /* sd < 1 */
     nt_score_set_chain(s, &chain);
     int status = score_ends(s, pairs.hosts, score, &sd, err);
     *score += prior + log(sd);

@@ -41,7 +41,8 @@ struct nt_switch_graph {
 double nt_graph_levels_odds(const struct nt_switch_graph *graph, const struct nt_pairs *readings,
                             double sd_us);
 
-/* Scores below least are not exact (nt_score_set_least). */
+/* If a screen finds that a score is below least by more than 1 per host, *score is the screen's
+ * value. least: -INFINITY for none. */
 int nt_graph_score(const struct nt_switch_graph *graph, const struct nt_pairs *readings,
                    double least, double *score, struct nt_err *err);
 

@@ -134,6 +134,19 @@ double nt_log_outlier(double over, double mean)
     return mean > 0 ? -log(mean) : -(double)INFINITY; /* no latency is under 0 */
 }
 
+/* ln p of k outliers among all readings, whose rate is Beta(shape, prior). */
+static double rate_prior(size_t k, double shape, double prior, size_t all)
+{
+    return nt_log_beta(shape + (double)k, prior + (double)(all - k)) - nt_log_beta(shape, prior);
+}
+
+/* Readings that pairs left out earlier (pairs.h) are too high as well. */
+double nt_log_outliers(const struct nt_pairs *p, size_t high, size_t low)
+{
+    return rate_prior(high + p->uppers, 1, NT_TAIL_RATE_PRIOR, p->count + p->uppers) +
+           rate_prior(low, NT_LOW_SHAPE_PRIOR, NT_LOW_RATE_PRIOR, p->count);
+}
+
 double nt_log_is_link(double length, double error, double mean)
 {
     return nt_log_sum(log(short_rate) + nt_log_twice_phi(length / error),

@@ -54,6 +54,8 @@ double nt_log_student(double value, double median, double spread);
 double nt_log_twice_phi(double z);
 /* ln of the density of an outlier, over its mean: half Cauchy above, or uniform down to 0. */
 double nt_log_outlier(double over, double mean);
+/* ln of the prior of these numbers of outliers among all pairs. */
+double nt_log_outliers(const struct nt_pairs *pairs, size_t high, size_t low);
 /* ln of the probability that a length, normal with this error, belongs to a link. A link's length
  * is above 0, and rarely a small part of the mean of the other links of its tiers. */
 double nt_log_is_link(double length, double error, double mean);

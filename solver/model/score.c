@@ -50,7 +50,6 @@ struct settings {
     double power;
     bool allow_low, population, *second, *far; /* the latter two: of hosts */
     double far_variance;                       /* of the end of a far host, over s^2 */
-    double least;                              /* scores below need not be exact */
 };
 
 /* Pairs that are left out, and lists of pairs to leave out or include. */
@@ -287,7 +286,6 @@ int nt_score_create(const struct nt_pairs *pairs, struct nt_score **out, struct 
     if (s == NULL)
         return -1;
     s->pairs = pairs;
-    s->set.least = -(double)INFINITY;
     size_t all = (size_t)pairs->hosts * (pairs->hosts - (pairs->hosts > 0)) / 2, full = 0;
     for (size_t k = 0; k < 2 * pairs->count; k++)
         full += nt_pairs_weight(pairs, k) >= 1;
@@ -423,11 +421,6 @@ void nt_score_set_power(struct nt_score *score, double power)
 {
     score->set.power = power;
     score->last.evaluated = false;
-}
-
-void nt_score_set_least(struct nt_score *score, double least)
-{
-    score->set.least = least;
 }
 
 void nt_score_allow_low(struct nt_score *score)
@@ -1110,17 +1103,11 @@ static double toggle_gain(const struct nt_score *s, size_t e, const struct resid
     return s->out.off[e] ? -gain : gain;
 }
 
-/* ln p of k outliers among all readings, whose rate is Beta(shape, prior). */
-static double outlier_prior(size_t k, double shape, double prior, size_t all)
-{
-    return nt_log_beta(shape + (double)k, prior + (double)(all - k)) - nt_log_beta(shape, prior);
-}
-
 /* Densities and prior of the outliers, with the fit of the last evaluation and its noise. back:
  * including the gain of taking back those that are no outliers now. */
 static double outlier_terms(struct nt_score *s, double sd, bool back)
 {
-    size_t count = s->out.now.count, all = s->pairs->count, low = 0;
+    size_t count = s->out.now.count, low = 0;
     double sum = 0;
     void *grown =
         nt_arena_grow(&s->memory, s->out.rest, &s->out.rest_room, count, sizeof *s->out.rest);
@@ -1141,8 +1128,7 @@ static double outlier_terms(struct nt_score *s, double sd, bool back)
         if (back)
             sum += fmax(toggle_gain(s, e, &s->out.rest[k], density, 0), 0);
     }
-    return sum + outlier_prior(count_high(s), 1, NT_TAIL_RATE_PRIOR, all + s->pairs->uppers) +
-           outlier_prior(low, NT_LOW_SHAPE_PRIOR, NT_LOW_RATE_PRIOR, all);
+    return sum + nt_log_outliers(s->pairs, count - low, low);
 }
 
 static struct nt_pair_entry *twin(const struct nt_pairs *p, uint32_t a, size_t e)
@@ -1337,12 +1323,6 @@ double nt_score_full(struct nt_score *s, struct nt_score_place *place, struct nt
         }
         total = next;
         *value = other;
-    }
-    if (isfinite(s->set.least)) {
-        nt_score_locate(s, place, true);
-        total = priced(s, *place, value);
-        if (total < s->set.least)
-            return total;
     }
     double fit = nt_score_integrate(s, place, value);
     return fit + outlier_terms(s, value->sd, false);

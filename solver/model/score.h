@@ -86,9 +86,6 @@ void nt_score_destroy(struct nt_score *score);
  * the class ^ (-2 power)), and the hosts of the second population (NULL: none; copied). */
 void nt_score_set_power(struct nt_score *score, double power);
 void nt_score_allow_low(struct nt_score *score); /* readings can also be too low */
-/* Scores below least are not integrated: the value at the maximum replaces them. The default is
- * -INFINITY. */
-void nt_score_set_least(struct nt_score *score, double least);
 void nt_score_set_population(struct nt_score *score, const bool *second);
 /* Hosts (copied) whose ends have an additional standard deviation, ratio times s. */
 void nt_score_set_far(struct nt_score *score, const bool *far, double ratio);
