@@ -232,16 +232,14 @@ static double screen_ends(const struct nt_pairs *p, bool medians, float *end, fl
         sd = fmax(sd, least);
         gain = (double)p->count * fabs(log(before / sd));
     }
+    double even = log(sd * NT_SQRT_2_PI), limit = nt_pairs_tail_limit(sd);
     for (uint32_t i = 0; i < p->hosts; i++)
         for (size_t k = p->start[i + 1]; k-- > p->start[i] && p->entry[k].host > i;) {
-            double own = sd / sqrt(nt_pairs_weight(p, k));
+            double own = sd / sqrt(nt_pairs_weight(p, k)); /* no weight in the score's constants */
             double x = (double)(p->entry[k].value - end[i] - end[p->entry[k].host]), z = x / own;
-            double noise = -z * z / 2 - log(sd * sqrt(2 * M_PI)), outlier = noise;
-            if (fabs(z) > 2) { /* the score has no term of the weights */
-                noise = fmax(noise, nt_wide_noise_log(&p->wide, x, own));
-                outlier = nt_log_outlier(x, 1);
-            }
-            bool out = outlier > noise + log(NT_TAIL_RATE_PRIOR);
+            double noise = fmax(-z * z / 2 - even, nt_wide_noise_log(&p->wide, x, own));
+            double outlier = fabs(z) > limit ? nt_log_outlier(x, 1) : -INFINITY;
+            bool out = outlier - log(NT_TAIL_RATE_PRIOR) > noise;
             high += out && x > 0;
             low += out && x <= 0;
             sum += out ? outlier : noise;
